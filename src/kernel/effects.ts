@@ -1,0 +1,46 @@
+/**
+ * Effects: what the kernel asks for next. `record` stays inside the object; the others leave it, through the gate.
+ */
+import type { ModelSettings, OutputSpec } from "#ports/model.ts";
+import type { PromptRef, PromptRefs, RunFinish, ThreadDraft } from "./events.ts";
+
+export type Effect =
+  /** Bookkeeping that needs no outside: appended as it is. */
+  | { readonly type: "record"; readonly drafts: readonly ThreadDraft[] }
+  | CallModel
+  | CallTool
+  /** Final text and output are read from the log by the runner, then `run.completed` is appended. */
+  | { readonly type: "complete_run"; readonly runId: string; readonly finish: RunFinish }
+  /** Nothing to do before this time (epoch ms). */
+  | { readonly type: "wait_until"; readonly at: number };
+
+export interface CallModel {
+  readonly type: "call_model";
+  readonly runId: string;
+  readonly step: number;
+  readonly attempt: number;
+  readonly definition: string;
+  readonly route: string;
+  readonly settings: ModelSettings;
+  readonly output: OutputSpec | null;
+  readonly refs: PromptRefs;
+  /** `refs` resolved: the whole ordered list. */
+  readonly window: readonly PromptRef[];
+  readonly steered: readonly number[];
+  readonly inputTokens: number;
+}
+export interface CallTool {
+  readonly type: "call_tool";
+  readonly runId: string;
+  readonly step: number;
+  readonly callId: string;
+  readonly attempt: number;
+  readonly definition: string;
+  readonly name: string;
+  /** Where the arguments lie: part `argsPart` of the answer at `answerSeq`. */
+  readonly answerSeq: number;
+  readonly argsPart: number;
+  readonly mode: "execute" | "check";
+  /** Null on the first attempt: the gate mints it with the intent. */
+  readonly idempotencyKey: string | null;
+}

@@ -1,0 +1,46 @@
+/**
+ * Manifest: the data-only form of an agent that a run is pinned to. PERSISTED CONTRACT.
+ *
+ * Its SHA-256 over canonical JSON is the definition hash in every event header of the run.
+ */
+import type { JsonObject } from "#shared/json.ts";
+import type { ModelSettings } from "#ports/model.ts";
+import type { ToolApproval, ToolEffect, ToolLimits } from "#ports/tool.ts";
+
+export interface ToolPin {
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  readonly inputSchema: JsonObject;
+  readonly effect: ToolEffect;
+  readonly approval: ToolApproval;
+  readonly limits: ToolLimits;
+}
+export interface RunLimits {
+  readonly maxSteps: number;
+  /** Null: no cap. Integer micro-dollars. */
+  readonly maxCostMicros: number | null;
+  /** Input and output tokens together; null: no cap. */
+  readonly maxTokens: number | null;
+  readonly maxQueuedInputs: number;
+}
+export interface RetryPolicy {
+  /** Attempts of one model step, the first included. */
+  readonly maxAttempts: number;
+  readonly baseDelayMs: number;
+  readonly maxDelayMs: number;
+}
+export interface AgentManifest {
+  readonly name: string;
+  readonly description: string;
+  readonly instructions: string;
+  readonly route: string;
+  readonly settings: ModelSettings;
+  /** Prompt budget in estimated tokens; the compiler trims to it. */
+  readonly contextTokens: number;
+  readonly limits: RunLimits;
+  readonly retry: RetryPolicy;
+  readonly tools: readonly ToolPin[];
+  /** Re-asks of a structured answer that does not fit its schema. */
+  readonly maxRepairs: number;
+}

@@ -1,0 +1,69 @@
+/**
+ * Tool: what an agent can do, as the runner sees it. Authors write `defineTool` (#authoring/define-tool.ts).
+ *
+ * `effect` decides recovery after a crash between intent and outcome (rules G6 to G9):
+ * read       run again.
+ * idempotent run again with the same key.
+ * reconcile  ask `check(key)` whether it happened; run only when it did not.
+ * once       never run again by itself; the outcome is reported as unknown.
+ */
+import type { Json, JsonObject } from "#shared/json.ts";
+import type { Result } from "#shared/result.ts";
+import type { Sandbox } from "./sandbox.ts";
+import type { WorkspaceSession } from "./workspace.ts";
+
+export type ToolEffect = "read" | "idempotent" | "reconcile" | "once";
+export type ToolApproval = "never" | "always";
+
+export interface ToolLimits {
+  /** Wall time of one attempt. */
+  readonly timeoutMs: number;
+  /** Longest result text that is handed to the model; the rest stays readable by its handle. */
+  readonly maxResultBytes: number;
+  readonly maxCallsPerRun: number;
+}
+export interface ArgumentIssue {
+  /** JSON Pointer (RFC 6901) into the arguments. */
+  readonly path: string;
+  readonly message: string;
+}
+export interface PlanItem {
+  readonly text: string;
+  readonly status: "pending" | "active" | "done" | "dropped";
+}
+
+export interface ToolContext {
+  /** The same for every attempt of this call, unique to this call: hand it to the outside system. */
+  readonly idempotencyKey: string;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  /** Aborted on cancellation and on timeout; `reason` says which. */
+  readonly signal: AbortSignal;
+  readonly now: number;
+  readonly files: WorkspaceSession;
+  readonly sandbox: Sandbox;
+  /** The plan as of this call, and its replacement, committed with the outcome. */
+  readonly plan: readonly PlanItem[];
+  setPlan(items: readonly PlanItem[]): void;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  /** Raised by the author when behaviour changes; part of the pin of a run. */
+  readonly version: string;
+  readonly inputSchema: JsonObject;
+  readonly effect: ToolEffect;
+  readonly approval: ToolApproval;
+  readonly limits: ToolLimits;
+  /** Parsed JSON to the exact arguments that policy, audit and `execute` all see, defaults filled in. */
+  parse(args: Json): Result<JsonObject, readonly ArgumentIssue[]>;
+  /** A string is given to the model as it is; any other value as JSON. Throwing is an error result, not a crash. */
+  execute(args: JsonObject, context: ToolContext): Promise<Json>;
+  /** Required for `reconcile`. `happened: true` carries the result of the first attempt. */
+  check?(
+    key: string,
+    args: JsonObject,
+    context: ToolContext,
+  ): Promise<{ readonly happened: true; readonly result: Json } | { readonly happened: false }>;
+}
