@@ -3,7 +3,7 @@
  *
  * Rules: the object's name is derived here from the caller's own tenant, so a foreign id cannot be addressed (Z3); the
  * owner is checked below routing, in the object, on every method (Z4); a missing or foreign thread is one and the same
- * `not_found`. Everything crossing is structured-clonable. Rejections come back as values, because class identity does
+ * `not_found`. Everything crossing is structured-clonable; no method shares a name with a member of the SDK base class. Rejections come back as values, because class identity does
  * not survive RPC.
  */
 import type { Json } from "#shared/json.ts";
@@ -115,7 +115,7 @@ export interface ThreadStub {
   view(caller: Caller): Promise<Reply<ThreadView>>;
   send(caller: Caller, message: SendMessage, idempotencyKey: string | null): Promise<Reply<Receipt>>;
   cancel(caller: Caller, runId: string, reason: string): Promise<Reply<Receipt>>;
-  setState(caller: Caller, state: Json, idempotencyKey: string | null): Promise<Reply<Receipt>>;
+  putState(caller: Caller, state: Json, idempotencyKey: string | null): Promise<Reply<Receipt>>;
   run(caller: Caller, runId: string): Promise<Reply<RunView>>;
   runs(caller: Caller, page: PageRequest): Promise<Reply<Page<RunView>>>;
   messages(caller: Caller, page: PageRequest): Promise<Reply<Page<MessageView>>>;

@@ -1,0 +1,93 @@
+/**
+ * Env: the bindings and variables of a deployment, and their one parse into Config.
+ *
+ * Owns names and defaults of variables. A wrong value fails here, once, with what to set, instead of later inside a run.
+ */
+import { AppError } from "#shared/errors.ts";
+
+export interface Env {
+  /** One object per thread. */
+  readonly AGENT: DurableObjectNamespace;
+  /** One object per memory scope. */
+  readonly MEMORY: DurableObjectNamespace;
+  /** One object per tenant's budgets. */
+  readonly LEDGER: DurableObjectNamespace;
+  /** Tenants, keys, agent versions, threads. */
+  readonly DB: D1Database;
+  /** Large payloads. */
+  readonly BLOBS: R2Bucket;
+  /** Static files; absent in unit-test hosts. */
+  readonly ASSETS?: Fetcher;
+  /** Dynamic Workers for `run_code`; absent locally, where QuickJS runs it. */
+  readonly LOADER?: WorkerLoader;
+  /** Workers AI and AI Gateway; production only, because it needs an account. */
+  readonly AI?: Ai;
+  readonly HOLDFAST_MODEL?: string;
+  readonly HOLDFAST_MODEL_BASE_URL?: string;
+  readonly HOLDFAST_MODEL_API_KEY?: string;
+  readonly HOLDFAST_TOKEN_SECRET?: string;
+  readonly HOLDFAST_SANDBOX?: string;
+  readonly HOLDFAST_HEARTBEAT_MS?: string;
+}
+
+export type SandboxChoice = "quickjs" | "dynamic-worker";
+
+export interface Config {
+  readonly defaultRoute: string;
+  readonly openaiCompatible: { readonly baseUrl: string; readonly apiKey: string | null } | null;
+  readonly tokenSecret: string | null;
+  readonly sandbox: SandboxChoice;
+  /** Longest time until an object whose process died wakes by itself and goes on with its run. */
+  readonly heartbeatMs: number;
+}
+
+const DEFAULT_ROUTE = "embedded/scripted";
+const MIN_SECRET_CHARS = 32;
+/** Below the 30 s dead-man alarm of the SDK, so that ours is the one that decides. */
+const DEFAULT_HEARTBEAT_MS = 20_000;
+
+export function parseEnv(env: Env): Config {
+  const baseUrl = env.HOLDFAST_MODEL_BASE_URL ?? "";
+  const secret = env.HOLDFAST_TOKEN_SECRET ?? "";
+  if (secret !== "" && secret.length < MIN_SECRET_CHARS) {
+    throw invalid("HOLDFAST_TOKEN_SECRET", `must have at least ${MIN_SECRET_CHARS} characters`);
+  }
+  return {
+    defaultRoute: env.HOLDFAST_MODEL === undefined || env.HOLDFAST_MODEL === "" ? DEFAULT_ROUTE : env.HOLDFAST_MODEL,
+    openaiCompatible: baseUrl === "" ? null : { baseUrl: parseUrl(baseUrl), apiKey: env.HOLDFAST_MODEL_API_KEY ?? null },
+    tokenSecret: secret === "" ? null : secret,
+    sandbox: parseSandbox(env),
+    heartbeatMs: parseHeartbeat(env.HOLDFAST_HEARTBEAT_MS),
+  };
+}
+
+function parseUrl(text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
+    throw invalid("HOLDFAST_MODEL_BASE_URL", "must be an http or https URL such as http://127.0.0.1:11434/v1");
+  }
+  return text;
+}
+
+function parseSandbox(env: Env): SandboxChoice {
+  const choice = env.HOLDFAST_SANDBOX ?? "quickjs";
+  if (choice !== "quickjs" && choice !== "dynamic-worker") {
+    throw invalid("HOLDFAST_SANDBOX", "must be quickjs or dynamic-worker");
+  }
+  if (choice === "dynamic-worker" && env.LOADER === undefined) {
+    throw invalid("HOLDFAST_SANDBOX", "is dynamic-worker, which needs the worker_loaders binding LOADER");
+  }
+  return choice;
+}
+
+function parseHeartbeat(text: string | undefined): number {
+  if (text === undefined || text === "") return DEFAULT_HEARTBEAT_MS;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 100 || value > 60_000) {
+    throw invalid("HOLDFAST_HEARTBEAT_MS", "must be a whole number of milliseconds from 100 to 60000");
+  }
+  return value;
+}
+
+function invalid(variable: string, problem: string): AppError {
+  return new AppError("config_invalid", `${variable} ${problem}`, { kind: "faulted", detail: { variable } });
+}
