@@ -1,0 +1,91 @@
+/**
+ * defineAgent: one file, one agent. The manifest is the data that a run is pinned to (K18); the tools execute it.
+ */
+import { canonicalJson, utf8, type Json } from "#shared/json.ts";
+import { isAgentName } from "#shared/ids.ts";
+import type { AgentManifest, RetryPolicy, RunLimits, ToolPin } from "#kernel/manifest.ts";
+import type { AgentDefinition } from "#ports/agent-definition.ts";
+import type { Hasher } from "#ports/hasher.ts";
+import type { ModelSettings } from "#ports/model.ts";
+import type { Tool } from "#ports/tool.ts";
+import {
+  DEFAULT_CONTEXT_TOKENS,
+  DEFAULT_MAX_REPAIRS,
+  DEFAULT_MODEL_ROUTE,
+  DEFAULT_RETRY,
+  DEFAULT_RUN_LIMITS,
+  DEFAULT_SETTINGS,
+} from "./defaults.ts";
+
+export type { AgentDefinition };
+
+export interface AgentSpec {
+  /** Lower-case letters, digits and hyphens, at most 48. Part of every thread's name: never rename a deployed agent. */
+  readonly name: string;
+  readonly description: string;
+  readonly instructions: string;
+  /** Default `default`: the deployment chooses. */
+  readonly model?: string;
+  readonly tools: readonly Tool[];
+  readonly settings?: Partial<ModelSettings>;
+  readonly limits?: Partial<RunLimits>;
+  readonly retry?: Partial<RetryPolicy>;
+  /** Default 32,000 estimated tokens. */
+  readonly contextTokens?: number;
+  /** Default 2. */
+  readonly maxRepairs?: number;
+}
+
+/** Throws TypeError on a definition that cannot run, so that a build fails and not a user's message. */
+export function defineAgent(spec: AgentSpec): AgentDefinition {
+  if (!isAgentName(spec.name)) throw new TypeError(`agent name ${JSON.stringify(spec.name)} must match ^[a-z0-9][a-z0-9-]{0,47}$`);
+  if (spec.instructions.trim() === "") throw new TypeError(`agent ${spec.name}: instructions are required`);
+  const tools = new Map<string, Tool>();
+  for (const tool of spec.tools) {
+    if (tools.has(tool.name)) throw new TypeError(`agent ${spec.name}: two tools are named ${tool.name}`);
+    tools.set(tool.name, tool);
+  }
+  const manifest: AgentManifest = {
+    name: spec.name,
+    description: spec.description,
+    instructions: spec.instructions,
+    route: spec.model ?? DEFAULT_MODEL_ROUTE,
+    settings: { ...DEFAULT_SETTINGS, ...spec.settings },
+    contextTokens: spec.contextTokens ?? DEFAULT_CONTEXT_TOKENS,
+    limits: { ...DEFAULT_RUN_LIMITS, ...spec.limits },
+    retry: { ...DEFAULT_RETRY, ...spec.retry },
+    tools: [...tools.values()].map(toToolPin),
+    maxRepairs: spec.maxRepairs ?? DEFAULT_MAX_REPAIRS,
+  };
+  assertCounts(manifest);
+  return { manifest, tools };
+}
+
+export function toToolPin(tool: Tool): ToolPin {
+  const { name, description, version, inputSchema, effect, approval, limits } = tool;
+  return { name, description, version, inputSchema, effect, approval, limits };
+}
+
+/** The definition hash of every event header of a run: SHA-256 over the canonical manifest. */
+export function definitionHash(manifest: AgentManifest, hasher: Hasher): string {
+  // A manifest is plain JSON by contract; interfaces merely lack the index signature that `Json` asks for.
+  return hasher.sha256(utf8(canonicalJson(manifest as unknown as Json)));
+}
+
+/** Two tools with this digest accept the same arguments (T9). */
+export function toolSchemaDigest(tool: Pick<ToolPin, "inputSchema">, hasher: Hasher): string {
+  return hasher.sha256(utf8(canonicalJson(tool.inputSchema)));
+}
+
+function assertCounts(manifest: AgentManifest): void {
+  const { limits, retry, settings } = manifest;
+  const atLeastOne = { ...limits, ...retry, contextTokens: manifest.contextTokens, maxOutputTokens: settings.maxOutputTokens };
+  for (const [name, value] of Object.entries(atLeastOne)) {
+    if (value !== null && (!Number.isSafeInteger(value) || value < 1)) {
+      throw new TypeError(`agent ${manifest.name}: ${name} must be a positive integer`);
+    }
+  }
+  if (!Number.isSafeInteger(manifest.maxRepairs) || manifest.maxRepairs < 0) {
+    throw new TypeError(`agent ${manifest.name}: maxRepairs must be 0 or more`);
+  }
+}

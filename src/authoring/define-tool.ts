@@ -1,0 +1,96 @@
+/**
+ * defineTool: a typed author's function made into the Tool port. Mistakes of a definition throw when the file loads,
+ * never when a model calls.
+ *
+ * T1 `effect` has no default, because a wrong guess repeats a payment; `check` exists exactly for `reconcile`.
+ */
+import type { z } from "zod";
+import type { Json, JsonObject } from "#shared/json.ts";
+import type { Tool, ToolApproval, ToolContext, ToolEffect, ToolLimits } from "#ports/tool.ts";
+import { fromJsonSchema, fromZodObject, type ArgumentSchema } from "./argument-schema.ts";
+import { DEFAULT_TOOL_LIMITS } from "./defaults.ts";
+
+/** What every provider accepts as a function name. */
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+const EFFECTS: ReadonlySet<string> = new Set<ToolEffect>(["read", "idempotent", "reconcile", "once"]);
+const APPROVALS: ReadonlySet<string> = new Set<ToolApproval>(["never", "always"]);
+
+export type CheckAnswer = Awaited<ReturnType<NonNullable<Tool["check"]>>>;
+type Check<Args> = (key: string, args: Args, context: ToolContext) => Promise<CheckAnswer>;
+
+/** `reconcile` and `check` come together or not at all. */
+export type EffectDeclaration<Args> =
+  | { readonly effect: "reconcile"; readonly check: Check<Args> }
+  | { readonly effect: Exclude<ToolEffect, "reconcile">; readonly check?: never };
+
+interface ToolOptions<Args> {
+  readonly name: string;
+  /** For the model: what it does, when to use it, what it answers. */
+  readonly description: string;
+  /** Raise it when behaviour changes: runs that pinned the older version are told `tool_unavailable` (T9). */
+  readonly version: string;
+  /** Default `never`. */
+  readonly approval?: ToolApproval;
+  readonly limits?: Partial<ToolLimits>;
+  /** Throw AppError for a reason the model should see; its code is kept. */
+  execute(args: Args, context: ToolContext): Promise<Json> | Json;
+}
+
+export type ToolSpec<S extends z.ZodObject> = ToolOptions<z.output<S>> & EffectDeclaration<z.output<S>> & { readonly input: S };
+export type JsonToolSpec = ToolOptions<JsonObject> & EffectDeclaration<JsonObject> & { readonly inputSchema: JsonObject };
+
+export function defineTool<S extends z.ZodObject>(spec: ToolSpec<S>): Tool {
+  // What reaches `execute` is what `parse` answered, so its type is the schema's output.
+  return toTool(spec as unknown as ErasedSpec, () => fromZodObject(spec.input));
+}
+
+/** For tools that only have a JSON Schema, such as those of a remote server. */
+export function defineToolFromJsonSchema(spec: JsonToolSpec): Tool {
+  return toTool(spec, () => fromJsonSchema(spec.inputSchema));
+}
+
+type ErasedSpec = ToolOptions<JsonObject> & EffectDeclaration<JsonObject>;
+
+function toTool(spec: ErasedSpec, compile: () => ArgumentSchema): Tool {
+  assertDefinition(spec);
+  const { inputSchema, parse } = compileSchema(spec.name, compile);
+  const tool: Tool = {
+    name: spec.name,
+    description: spec.description,
+    version: spec.version,
+    inputSchema,
+    effect: spec.effect,
+    approval: spec.approval ?? "never",
+    limits: { ...DEFAULT_TOOL_LIMITS, ...spec.limits },
+    parse,
+    execute: async (args, context) => spec.execute(args, context),
+  };
+  return spec.effect === "reconcile" ? { ...tool, check: spec.check } : tool;
+}
+
+function compileSchema(name: string, compile: () => ArgumentSchema): ArgumentSchema {
+  try {
+    return compile();
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new TypeError(`tool ${name}: arguments must be plain JSON on both sides of parsing: ${reason}`, { cause });
+  }
+}
+
+/** The same checks as the types, for callers in JavaScript. */
+function assertDefinition(spec: ErasedSpec): void {
+  const refuse = (reason: string): never => {
+    throw new TypeError(`tool ${JSON.stringify(spec.name)}: ${reason}`);
+  };
+  if (!TOOL_NAME.test(spec.name)) refuse("the name must match ^[a-zA-Z0-9_-]{1,64}$");
+  if (spec.description.trim() === "") refuse("a description is required, the model chooses by it");
+  if (spec.version.trim() === "") refuse("a version is required, runs are pinned to it");
+  if (!EFFECTS.has(spec.effect)) refuse("effect must be read, idempotent, reconcile or once");
+  if (spec.approval !== undefined && !APPROVALS.has(spec.approval)) refuse("approval must be never or always");
+  if ((spec.effect === "reconcile") !== (typeof spec.check === "function")) {
+    refuse("check is required for effect reconcile and for no other");
+  }
+  for (const [limit, value] of Object.entries(spec.limits ?? {})) {
+    if (!Number.isSafeInteger(value) || value < 1) refuse(`limit ${limit} must be a positive integer`);
+  }
+}
