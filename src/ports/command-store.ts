@@ -1,0 +1,19 @@
+/**
+ * CommandStore: receipts by idempotency key (K2). Written in the transaction of the command's events, so that a key is
+ * known exactly when its events are durable.
+ */
+import type { Receipt } from "#kernel/commands.ts";
+
+export interface StoredCommand {
+  /** SHA-256 of the canonical command body the key first came with. */
+  readonly bodyDigest: string;
+  readonly receipt: Receipt;
+  readonly at: number;
+}
+export interface CommandStore {
+  get(key: string): StoredCommand | null;
+  /** A key is stored once; storing it again is a defect of the caller and throws. */
+  put(key: string, command: StoredCommand): void;
+  /** Forgets what is older than `before` (epoch ms); answers how many. */
+  prune(before: number): number;
+}

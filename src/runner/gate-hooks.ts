@@ -1,0 +1,94 @@
+/**
+ * Hooks of the gate: where policy engine, guardrails, loop guard and budgets plug in.
+ *
+ * Each is asked in the order of rule G1 with a read-only view of the effect and answers allow or a refusal. A guardrail
+ * may replace what passes: what it returns is what intent, audit and tool see (T2). A hook that throws refuses nothing
+ * by accident: the gate turns the throw into a refusal, so every hook fails closed.
+ */
+import type { ModelRequest } from "#ports/model.ts";
+import type { Refusal, Reservation, Settlement } from "#kernel/events.ts";
+import type { ThreadState } from "#kernel/state.ts";
+import type { ToolPin } from "#kernel/manifest.ts";
+import type { JsonObject } from "#shared/json.ts";
+
+interface EffectScope {
+  readonly runId: string;
+  readonly step: number;
+  readonly attempt: number;
+  readonly state: ThreadState;
+}
+export interface ModelView extends EffectScope {
+  readonly kind: "model";
+  readonly route: string;
+  readonly request: ModelRequest;
+  readonly inputTokens: number;
+}
+export interface ToolView extends EffectScope {
+  readonly kind: "tool";
+  readonly callId: string;
+  readonly pin: ToolPin;
+  readonly args: JsonObject;
+  readonly mode: "execute" | "check";
+}
+export type EffectView = ModelView | ToolView;
+
+/** A hook may need another object (a ledger, a policy store), so it may answer later. */
+export type Awaitable<T> = T | Promise<T>;
+
+export interface Allowed {
+  readonly allow: true;
+  /** Recorded in the intent (G3): the rule that allowed, never arguments. */
+  readonly verdict: string;
+}
+export interface Refused {
+  readonly allow: false;
+  readonly refusal: Refusal;
+}
+/** Asks a human first. Refused as `approval_required` while no approval exists (T10). */
+export interface Asked {
+  readonly allow: "ask";
+  readonly message: string;
+}
+
+export interface PolicyHook {
+  check(view: EffectView): Awaitable<Allowed | Refused | Asked>;
+}
+export interface GuardrailHook {
+  /** True withholds live text until `modelText` has passed the whole answer. */
+  readonly holdsLiveText: boolean;
+  /** `args` replaces a tool's arguments; a prompt can be refused but not changed, because its references rebuild it (K10). */
+  input(view: EffectView): Awaitable<(Allowed & { readonly args?: JsonObject }) | Refused>;
+  /** What the model is shown of a tool's result. */
+  toolOutput(view: ToolView, text: string): Awaitable<string>;
+  /** One text part of an answer, before it is recorded. */
+  modelText(view: ModelView, text: string): Awaitable<string>;
+}
+export interface LoopGuardHook {
+  check(view: EffectView): Awaitable<Allowed | Refused>;
+}
+export interface BudgetRefused {
+  readonly allow: false;
+  readonly cap: "cost_cap" | "token_cap";
+  readonly message: string;
+}
+export interface BudgetHook {
+  reserve(view: EffectView): Awaitable<{ readonly allow: true; readonly reservation: Reservation } | BudgetRefused>;
+  /** The effect was not dispatched after all, or its outcome is recorded with this settlement. */
+  settle(view: EffectView, reservation: Reservation, settlement: Settlement | null): void;
+}
+export interface GateHooks {
+  readonly policy: PolicyHook;
+  readonly guardrail: GuardrailHook;
+  readonly loopGuard: LoopGuardHook;
+  readonly budget: BudgetHook;
+}
+
+/**
+ * Where an effect stands, for crash tests: production crosses freely, a test throws to die exactly here.
+ * Asynchronous, so that a test may also park an effect between two points.
+ */
+export type CrossingPoint = "before_intent" | "after_intent" | "after_dispatch" | "after_outcome";
+export interface Boundary {
+  cross(point: CrossingPoint, effectId: string): Awaitable<void>;
+}
+export const OPEN_BOUNDARY: Boundary = { cross: () => undefined };
