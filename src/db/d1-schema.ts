@@ -1,0 +1,66 @@
+/** Tables of D1: what must be listed across objects. PERSISTED CONTRACT: migrations/d1 is append-only and matches this. */
+import { sql } from "drizzle-orm";
+import { check, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+
+export const tenants = sqliteTable("tenants", {
+  id: text("id").primaryKey(),
+  name: text("name").notNull(),
+  /** Fixed at creation; null leaves placement to the platform. */
+  jurisdiction: text("jurisdiction"),
+  createdAt: integer("created_at").notNull(),
+});
+
+export const apiKeys = sqliteTable(
+  "api_keys",
+  {
+    id: text("id").primaryKey(),
+    tenant: text("tenant")
+      .notNull()
+      .references(() => tenants.id),
+    kind: text("kind", { enum: ["service", "operator"] }).notNull(),
+    name: text("name").notNull(),
+    /** SHA-256 of the key's text, lower-case hex. */
+    hash: text("hash").notNull().unique(),
+    /** Separated by single spaces. */
+    scopes: text("scopes").notNull(),
+    createdAt: integer("created_at").notNull(),
+    expiresAt: integer("expires_at"),
+    revokedAt: integer("revoked_at"),
+  },
+  (table) => [
+    index("api_keys_by_tenant").on(table.tenant),
+    check("api_keys_kind", sql`${table.kind} in ('service', 'operator')`),
+  ],
+);
+
+export const agentVersions = sqliteTable(
+  "agent_versions",
+  {
+    agent: text("agent").notNull(),
+    /** SHA-256 of the canonical manifest. */
+    definition: text("definition").notNull(),
+    manifest: text("manifest").notNull(),
+    source: text("source", { enum: ["code", "stored"] }).notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.agent, table.definition] })],
+);
+
+export const threads = sqliteTable(
+  "threads",
+  {
+    tenant: text("tenant").notNull(),
+    agent: text("agent").notNull(),
+    thread: text("thread").notNull(),
+    owner: text("owner").notNull(),
+    title: text("title"),
+    createdAt: integer("created_at").notNull(),
+    lastSeq: integer("last_seq").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenant, table.agent, table.thread] }),
+    index("threads_by_owner").on(table.tenant, table.owner, table.createdAt),
+    index("threads_by_tenant").on(table.tenant, table.createdAt),
+  ],
+);

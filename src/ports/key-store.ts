@@ -1,0 +1,24 @@
+/**
+ * KeyStore: API keys by the SHA-256 of their text. The text itself is stored nowhere (Z1).
+ *
+ * Contract (suite: test/contracts/key-store.ts): answers the record as stored, revoked and expired ones included; the
+ * caller judges them, because a cached answer must be judged again at each use.
+ */
+import type { TenantId } from "#shared/ids.ts";
+
+export interface KeyRecord {
+  /** `key_...`: opaque, and the principal id of whoever holds the key. */
+  readonly id: string;
+  readonly tenant: TenantId;
+  readonly kind: "service" | "operator";
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+export interface KeyStore {
+  findByHash(hash: string): Promise<KeyRecord | null>;
+  findById(id: string): Promise<KeyRecord | null>;
+}
