@@ -1,0 +1,105 @@
+/**
+ * ThreadAccess: the one way from a protocol to a thread, and the order in which a thread comes to be.
+ *
+ * A1 The object is named from the caller's own tenant (Z3); its owner check decides, not the directory (Z4).
+ * A2 A thread is registered in the directory before the command that creates it is acknowledged. An object that
+ *    answers has been registered, so a command for a thread that exists never waits for the directory.
+ * A3 Whoever registered first is the owner. Registering does not create: a registration whose creation was cut off
+ *    is completed by its owner's next command and answers `not_found` to everybody else.
+ */
+import type { Clock } from "#ports/clock.ts";
+import type { Directory } from "#ports/directory.ts";
+import type {
+  Caller,
+  Reply,
+  SendMessage,
+  ThreadGateway,
+  ThreadStub,
+  ThreadView,
+} from "#ports/thread-gateway.ts";
+import type { AgentName, ThreadId } from "#shared/ids.ts";
+import { err } from "#shared/result.ts";
+
+export interface ThreadPlace {
+  readonly agent: AgentName;
+  readonly thread: ThreadId;
+}
+export interface NewThread {
+  readonly title: string | null;
+  readonly idempotencyKey: string | null;
+}
+export type MessageSent = Awaited<ReturnType<ThreadStub["send"]>>;
+export type FileWritten = Awaited<ReturnType<ThreadStub["writeFile"]>>;
+
+export interface ThreadAccessDeps {
+  readonly gateway: ThreadGateway;
+  readonly directory: Directory;
+  readonly clock: Clock;
+}
+
+export class ThreadAccess {
+  readonly #deps: ThreadAccessDeps;
+
+  constructor(deps: ThreadAccessDeps) {
+    this.#deps = deps;
+  }
+
+  stub(caller: Caller, place: ThreadPlace): ThreadStub {
+    return this.#deps.gateway.thread({ ...place, tenant: caller.tenant });
+  }
+
+  async create(caller: Caller, place: ThreadPlace, thread: NewThread): Promise<Reply<ThreadView>> {
+    const { directory, clock } = this.#deps;
+    const now = clock.now();
+    const record = await directory.register({
+      ...place,
+      tenant: caller.tenant,
+      owner: caller.id,
+      title: thread.title,
+      createdAt: now,
+      lastSeq: 0,
+      updatedAt: now,
+    });
+    if (record.owner !== caller.id) return err(caller.kind === "user" ? MISSING : TAKEN);
+    return this.stub(caller, place).create(caller, thread.title, thread.idempotencyKey);
+  }
+
+  /** Creates the thread when it is missing, owned by the caller, so that one call starts a conversation. */
+  send(
+    caller: Caller,
+    place: ThreadPlace,
+    command: { readonly message: SendMessage; readonly idempotencyKey: string | null },
+  ): Promise<MessageSent> {
+    return this.#orCreate(caller, place, (stub) =>
+      stub.send(caller, command.message, command.idempotencyKey),
+    );
+  }
+
+  /** Creates the thread when it is missing: a file may come before the first message about it. */
+  writeFile(
+    caller: Caller,
+    place: ThreadPlace,
+    file: { readonly path: string; readonly content: Uint8Array; readonly idempotencyKey: string | null },
+  ): Promise<FileWritten> {
+    return this.#orCreate(caller, place, (stub) =>
+      stub.writeFile(caller, file.path, file.content, file.idempotencyKey),
+    );
+  }
+
+  async #orCreate<T>(
+    caller: Caller,
+    place: ThreadPlace,
+    command: (stub: ThreadStub) => Promise<Reply<T>>,
+  ): Promise<Reply<T>> {
+    const stub = this.stub(caller, place);
+    const first = await command(stub);
+    if (first.ok || first.error.code !== "not_found") return first;
+    const created = await this.create(caller, place, { title: null, idempotencyKey: null });
+    // `conflict`: another request of the same owner created it meanwhile, which is as good.
+    if (!created.ok && created.error.code !== "conflict") return created;
+    return command(stub);
+  }
+}
+
+const MISSING = { code: "not_found", message: "There is no such thread.", detail: {}, retryable: false } as const;
+const TAKEN = { code: "conflict", message: "A thread of this id exists.", detail: {}, retryable: false } as const;
