@@ -191,6 +191,8 @@ export interface EventLog<M> {
   /** Sets salt and payload of these events to null and drops their chunks. The chain still verifies. */
   erase(seqs: readonly number[]): ErasureReceipt;
   cursors(): readonly OutboxCursor[];
+  /** The last seq that every required cursor has passed: nothing above it may be pruned. The head when none is required. */
+  prunable(): number;
   /** Delivers up to `limit` events to each consumer; true when some consumer still lags. */
   drain(consumers: readonly OutboxConsumer<M>[], limit?: number): Promise<boolean>;
   /** Exactly what is stored, for export and verification: nothing is re-serialised. */

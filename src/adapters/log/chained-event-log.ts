@@ -1,0 +1,313 @@
+/**
+ * ChainedEventLog: the rules L of docs/SPEC.md, once, over any LogStore. It owns order, chain, fencing, read-only modes
+ * and projections; payloads, snapshots, outbox and the writer's claim have a file each.
+ *
+ * Invariants: an append is one transaction of one head read and one row per event (L1, L2). The text that is stored is
+ * the text that was hashed (L3). Opening reads and writes nothing but a projection whose version changed (L12): epoch,
+ * log id and vocabulary are persisted by the first append.
+ */
+import { AppError } from "#shared/errors.ts";
+import { invariant } from "#shared/exhaustive.ts";
+import { utf8 } from "#shared/json.ts";
+import type {
+  AppendOptions, Catalogue, Draft, ErasureReceipt, EventHeader, EventLog, EventScope, Fold, LogHead, LogMode,
+  OutboxConsumer, OutboxCursor, PayloadCodec, Projection, RawEvent, ReadOnlyReason, ReadOptions, StoredEvent,
+} from "#ports/event-log.ts";
+import type { Hasher } from "#ports/hasher.ts";
+import type { Ids } from "#ports/ids.ts";
+import { buildHeader, requireLabel, requireWhole, toHeaderText } from "./event-header.ts";
+import { LogOutbox } from "./log-outbox.ts";
+import type { EventRow, LogStore } from "./log-store.ts";
+import { PayloadStore } from "./payload-store.ts";
+import { SnapshotShelf } from "./snapshot-shelf.ts";
+import { readVocabulary, WriterClaim, type VersionedType } from "./writer-claim.ts";
+
+export interface ChainedLogOptions<M> {
+  readonly catalogue: Catalogue<M>;
+  readonly hasher: Hasher;
+  readonly ids: Ids;
+  readonly codec: PayloadCodec;
+  readonly projections?: readonly Projection<M>[];
+  /** Header fields of every event, unless its draft says otherwise: tenant, agent, thread. */
+  readonly defaults?: EventScope;
+  /** Id of a new log; minted when not given. A log that exists keeps its own. */
+  readonly logId?: string;
+  /** Opens for reading only, e.g. after a failed migration. */
+  readonly readOnly?: { readonly reason: ReadOnlyReason; readonly message: string };
+}
+
+const GENESIS = "0".repeat(64);
+const READ_LIMIT = 500;
+/** Events decoded at a time while folding: bounds memory at 25 MiB whatever the payloads are. */
+const SLICE = 100;
+
+export class ChainedEventLog<M> implements EventLog<M> {
+  readonly logId: string;
+  readonly epoch: number;
+  readonly #store: LogStore;
+  readonly #options: ChainedLogOptions<M>;
+  readonly #versions: ReadonlyMap<string, number>;
+  readonly #payloads: PayloadStore;
+  readonly #snapshots: SnapshotShelf;
+  readonly #outbox: LogOutbox<M>;
+  readonly #claim: WriterClaim;
+  #mode: LogMode = { writable: true };
+
+  constructor(store: LogStore, options: ChainedLogOptions<M>) {
+    this.#store = store;
+    this.#options = options;
+    this.#versions = new Map(Object.entries<number>(options.catalogue.versions));
+    this.#payloads = new PayloadStore(store.blobs, options);
+    this.#snapshots = new SnapshotShelf(store, options.hasher);
+    this.#outbox = new LogOutbox(store, {
+      headSeq: () => this.head().seq,
+      read: (from, limit) => this.read({ from, limit }),
+    });
+    const { claim } = store.head();
+    this.#claim = new WriterClaim(store, claim, toHex(options.ids.bytes(8)));
+    this.epoch = this.#claim.epoch;
+    this.logId = store.meta("log_id") ?? options.logId ?? options.ids.next("log");
+    requireLabel("logId", this.logId);
+    if (options.readOnly !== undefined) this.#close(options.readOnly.reason, options.readOnly.message);
+    this.#inspect();
+    if (this.#mode.writable) this.#refreshProjections();
+  }
+
+  get mode(): LogMode {
+    return this.#mode;
+  }
+
+  head(): LogHead {
+    const { seq, hash } = this.#store.head();
+    return { seq, hash: hash ?? GENESIS };
+  }
+
+  append(drafts: readonly Draft<M>[], options: AppendOptions<M>): readonly StoredEvent<M>[] {
+    this.#requireWritable();
+    requireWhole("at", options.at);
+    return this.#store.transaction(() => {
+      const { claim, hash, seq: headSeq } = this.#store.head();
+      this.#claim.hold(claim, drafts.map((draft) => this.#versioned(draft.type)), (seen) => this.#takeOver(seen));
+      this.#requireHead(headSeq, options.expectedSeq);
+      let previous = hash ?? GENESIS;
+      const events = drafts.map((draft, index) => {
+        const event = this.#insert(draft, headSeq + index + 1, { at: options.at, previous });
+        previous = event.hash;
+        return event;
+      });
+      for (const projection of this.#options.projections ?? []) {
+        for (const event of events) projection.apply(event);
+      }
+      options.within?.(events);
+      return events;
+    });
+  }
+
+  read(options: ReadOptions = {}): readonly StoredEvent<M>[] {
+    return this.#rows(options).map((row) => this.#decode(row));
+  }
+
+  get(seq: number): StoredEvent<M> | null {
+    return this.read({ from: seq, to: seq, limit: 1 })[0] ?? null;
+  }
+
+  fold<S>(fold: Fold<M, S>): { readonly state: S; readonly seq: number } {
+    const head = this.#store.head().seq;
+    const start = this.#snapshots.newest(fold, head) ?? { state: fold.initial(), seq: 0 };
+    let { state } = start;
+    this.#forEach(start.seq + 1, head, (event) => {
+      // Only a read-only log holds unknown events; what is known of it is still worth showing.
+      if (this.#knows(event.header)) state = fold.evolve(state, event);
+    });
+    return { state, seq: head };
+  }
+
+  saveSnapshot<S>(fold: Fold<M, S>, state: S, seq: number): void {
+    this.#requireWritable();
+    invariant(seq <= this.#store.head().seq, "a snapshot is of events that are stored");
+    this.#snapshots.save(fold, state, seq);
+  }
+
+  erase(seqs: readonly number[]): ErasureReceipt {
+    this.#requireWritable();
+    return this.#store.transaction(() => {
+      let erased = 0;
+      for (const seq of new Set(seqs)) {
+        const [row] = this.#rows({ from: seq, to: seq });
+        if (row === undefined) throw new AppError("not_found", `there is no event ${seq}`, { detail: { seq } });
+        if (row.salt === null) continue;
+        this.#payloads.drop(toHeader(row));
+        this.#store.eraseRow(seq);
+        erased += 1;
+      }
+      if (erased > 0) this.#snapshots.clear();
+      return { erased, alreadyErased: new Set(seqs).size - erased };
+    });
+  }
+
+  cursors(): readonly OutboxCursor[] {
+    return this.#store.cursors();
+  }
+
+  prunable(): number {
+    return this.#outbox.prunable();
+  }
+
+  async drain(consumers: readonly OutboxConsumer<M>[], limit: number = READ_LIMIT): Promise<boolean> {
+    this.#requireWritable();
+    return this.#outbox.drain(consumers, limit);
+  }
+
+  raw(options: ReadOptions = {}): readonly RawEvent[] {
+    return this.#rows(options).map((row) => ({
+      seq: row.seq,
+      header: row.header,
+      hash: row.hash,
+      salt: row.salt,
+      payload: this.#payloads.stored(row, toHeader(row)),
+    }));
+  }
+
+  #insert(draft: Draft<M>, seq: number, chain: { readonly at: number; readonly previous: string }): StoredEvent<M> {
+    const { hasher, ids, defaults } = this.#options;
+    const payload = this.#payloads.seal(draft.payload);
+    const id = draft.id ?? ids.next("evt");
+    requireLabel("id", id);
+    const header = buildHeader(
+      {
+        logId: this.logId,
+        seq,
+        id,
+        type: draft.type,
+        version: this.#versions.get(draft.type) ?? 0,
+        at: chain.at,
+        epoch: this.epoch,
+        payload: payload.descriptor,
+        prev: chain.previous,
+      },
+      draft.scope ?? {},
+      defaults ?? {},
+    );
+    const text = toHeaderText(header);
+    const hash = hasher.sha256(utf8(text));
+    this.#store.insert({ seq, header: text, hash, salt: payload.salt, payload: payload.inline });
+    return { type: draft.type, header, hash, payload: payload.value } as StoredEvent<M>;
+  }
+
+  #rows(options: ReadOptions): readonly EventRow[] {
+    return this.#store.rows({
+      from: options.from ?? 1,
+      to: options.to ?? Number.MAX_SAFE_INTEGER,
+      limit: options.limit ?? READ_LIMIT,
+      reverse: options.reverse ?? false,
+    });
+  }
+
+  #decode(row: EventRow): StoredEvent<M> {
+    const header = toHeader(row);
+    const stored = this.#payloads.open(row, header);
+    if (!this.#knows(header)) this.#close("log_newer_than_code", `this build does not know ${header.type}@${header.version}`);
+    const old = stored !== null && header.version < (this.#versions.get(header.type) ?? 0);
+    const payload = old ? this.#options.catalogue.upcast(header.type as keyof M & string, header.version, stored) : stored;
+    return { type: header.type, header, hash: row.hash, payload } as StoredEvent<M>;
+  }
+
+  /** In order, in bounded slices. A gap is not repaired: the log closes and stays readable. */
+  #forEach(from: number, to: number, visit: (event: StoredEvent<M>) => void): void {
+    let expected = from;
+    while (expected <= to) {
+      const rows = this.#rows({ from: expected, to, limit: SLICE });
+      for (const row of rows) {
+        if (row.seq !== expected) break;
+        visit(this.#decode(row));
+        expected += 1;
+      }
+      if (rows.length > 0 && rows.at(-1)?.seq === expected - 1) continue;
+      this.#close("log_corrupt", `event ${expected} is missing`);
+      throw new AppError("log_corrupt", `event ${expected} is missing`, { kind: "faulted", detail: { seq: expected } });
+    }
+  }
+
+  /** Cheap checks of an opened log: the newest row fits its hash, and the code knows every type it holds. */
+  #inspect(): void {
+    const { seq, hash } = this.#store.head();
+    const [row] = seq === 0 ? [] : this.#rows({ from: seq, to: seq });
+    if (row !== undefined && this.#options.hasher.sha256(utf8(row.header)) !== hash) {
+      this.#close("log_corrupt", `the header of event ${seq} does not fit its hash`);
+    }
+    const unknown = this.#findUnknown(readVocabulary(this.#store));
+    if (unknown !== null) this.#close("log_newer_than_code", `this build does not know ${unknown}`);
+  }
+
+  #findUnknown(vocabulary: ReadonlySet<string>): string | null {
+    for (const entry of vocabulary) {
+      const at = entry.lastIndexOf("@");
+      const current = this.#versions.get(entry.slice(0, at)) ?? 0;
+      if (Number(entry.slice(at + 1)) > current) return entry;
+    }
+    return null;
+  }
+
+  /** The first append of this writer, or the first after a rollback of it. */
+  #takeOver(vocabulary: ReadonlySet<string>): void {
+    const unknown = this.#findUnknown(vocabulary);
+    if (unknown !== null) {
+      this.#close("log_newer_than_code", `this build does not know ${unknown}`);
+      this.#requireWritable();
+    }
+    if (this.#store.meta("log_id") === null) this.#store.setMeta("log_id", this.logId);
+    for (const { name, version } of this.#options.projections ?? []) this.#markProjection(name, version);
+  }
+
+  #refreshProjections(): void {
+    const head = this.#store.head().seq;
+    if (head === 0) return;
+    for (const projection of this.#options.projections ?? []) {
+      if (this.#store.meta(`projection:${projection.name}`) === String(projection.version)) continue;
+      this.#store.transaction(() => {
+        projection.reset();
+        this.#forEach(1, head, (event) => projection.apply(event));
+        this.#markProjection(projection.name, projection.version);
+      });
+    }
+  }
+
+  #markProjection(name: string, version: number): void {
+    const key = `projection:${name}`;
+    if (this.#store.meta(key) !== String(version)) this.#store.setMeta(key, String(version));
+  }
+
+  #knows(header: EventHeader): boolean {
+    return header.version <= (this.#versions.get(header.type) ?? 0);
+  }
+
+  #versioned(type: string): VersionedType {
+    const version = this.#versions.get(type);
+    invariant(version !== undefined, `event type ${type} is in the catalogue`);
+    return `${type}@${version}`;
+  }
+
+  #requireHead(seq: number, expected: number | undefined): void {
+    if (expected === undefined || expected === seq) return;
+    throw new AppError("conflict", "the log has moved on", { retryable: true, detail: { expected, actual: seq } });
+  }
+
+  #requireWritable(): void {
+    if (this.#mode.writable) return;
+    const { reason, message } = this.#mode;
+    throw new AppError(reason, `the log is read-only: ${message}`, { kind: "faulted" });
+  }
+
+  /** The first reason stays: what follows from it would only hide it. */
+  #close(reason: ReadOnlyReason, message: string): void {
+    if (this.#mode.writable) this.#mode = { writable: false, reason, message };
+  }
+}
+
+function toHeader(row: EventRow): EventHeader {
+  return JSON.parse(row.header) as EventHeader;
+}
+
+function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,104 @@
+/**
+ * Builds event headers and their canonical text.
+ *
+ * The literal below lists its keys in the order of RFC 8785, so one native `JSON.stringify` yields the canonical form
+ * (a property test compares it with `canonicalJson`). Every field is there, unused ones null (rule L11).
+ *
+ * Strings of a header are ids and labels. They are held to a closed alphabet, so that no text, path or address can
+ * slip into the part of an event that is never erased, and so that no string ever needs an escape.
+ */
+import { invariant } from "#shared/exhaustive.ts";
+import type { EventHeader, EventScope, PayloadDescriptor } from "#ports/event-log.ts";
+
+/** What the log itself knows of an event; the rest is scope. */
+export interface HeaderIdentity {
+  readonly logId: string;
+  readonly seq: number;
+  readonly id: string;
+  readonly type: string;
+  readonly version: number;
+  readonly at: number;
+  readonly epoch: number;
+  readonly payload: PayloadDescriptor;
+  readonly prev: string;
+}
+
+const LABEL = /^[A-Za-z0-9][A-Za-z0-9._:+-]{0,127}$/;
+
+export function buildHeader(identity: HeaderIdentity, scope: EventScope, defaults: EventScope): EventHeader {
+  const label = (name: LabelField): string | null => requireLabel(name, scope[name] ?? defaults[name] ?? null);
+  const whole = (name: WholeField): number | null => requireWhole(name, scope[name] ?? defaults[name] ?? null);
+  const { payload } = identity;
+  return {
+    actor: label("actor"),
+    agent: label("agent"),
+    at: identity.at,
+    attempt: whole("attempt"),
+    call: label("call"),
+    cause: label("cause"),
+    costKind: scope.costKind ?? defaults.costKind ?? null,
+    costMicros: whole("costMicros"),
+    deadline: whole("deadline"),
+    definition: label("definition"),
+    depth: whole("depth"),
+    epoch: identity.epoch,
+    id: identity.id,
+    leaseId: label("leaseId"),
+    logId: identity.logId,
+    origin: requireOrigin(scope.origin ?? defaults.origin ?? null),
+    parentRun: label("parentRun"),
+    parentSpanId: label("parentSpanId"),
+    payload: {
+      bytes: payload.bytes,
+      digest: payload.digest,
+      encoding: payload.encoding,
+      keyId: payload.keyId,
+      ref: payload.ref,
+    },
+    prev: identity.prev,
+    priceVersion: label("priceVersion"),
+    rootRun: label("rootRun"),
+    run: label("run"),
+    seq: identity.seq,
+    spanId: label("spanId"),
+    step: whole("step"),
+    subject: label("subject"),
+    tenant: label("tenant"),
+    thread: label("thread"),
+    traceId: label("traceId"),
+    type: identity.type,
+    version: identity.version,
+  };
+}
+
+/** The exact text that is stored and hashed. Only for headers made by `buildHeader`. */
+export function toHeaderText(header: EventHeader): string {
+  return JSON.stringify(header);
+}
+
+export function requireLabel(name: string, value: string | null): string | null {
+  if (value === null) return null;
+  invariant(LABEL.test(value), `header field ${name} holds an id or a label, not content`);
+  return value;
+}
+
+export function requireWhole(name: string, value: number | null): number | null {
+  if (value === null) return null;
+  invariant(Number.isSafeInteger(value), `header field ${name} is a safe integer`);
+  // Negative zero and zero are one number with one text.
+  return value === 0 ? 0 : value;
+}
+
+function requireOrigin(labels: readonly string[] | null): readonly string[] | null {
+  if (labels === null) return null;
+  for (const [index, label] of labels.entries()) {
+    requireLabel("origin", label);
+    invariant(index === 0 || (labels[index - 1] ?? "") < label, "origin labels are sorted and unique");
+  }
+  return labels;
+}
+
+type LabelField =
+  | "actor" | "agent" | "call" | "cause" | "definition" | "leaseId" | "parentRun" | "parentSpanId"
+  | "priceVersion" | "rootRun" | "run" | "spanId" | "subject" | "tenant" | "thread" | "traceId";
+type WholeField = "attempt" | "costMicros" | "deadline" | "depth" | "step";

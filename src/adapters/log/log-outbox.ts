@@ -1,0 +1,72 @@
+/**
+ * LogOutbox: named cursors over the log (rule L10). Deliver, then advance: a crash between the two delivers again.
+ *
+ * A consumer that fails keeps its cursor and does not hold up the others; its failure is thrown once all had their turn.
+ */
+import type { OutboxConsumer, OutboxCursor, StoredEvent } from "#ports/event-log.ts";
+import type { LogStore } from "./log-store.ts";
+
+export interface OutboxSource<M> {
+  headSeq(): number;
+  read(from: number, limit: number): readonly StoredEvent<M>[];
+}
+
+export class LogOutbox<M> {
+  readonly #store: LogStore;
+  readonly #source: OutboxSource<M>;
+  /** Names in delivery: a second drain would deliver the same events out of turn. */
+  readonly #busy = new Set<string>();
+
+  constructor(store: LogStore, source: OutboxSource<M>) {
+    this.#store = store;
+    this.#source = source;
+  }
+
+  /** The last seq that every required cursor has passed; the head when none is required. */
+  prunable(): number {
+    const required = this.#store.cursors().filter((cursor) => cursor.required);
+    return required.reduce((least, cursor) => Math.min(least, cursor.seq), this.#source.headSeq());
+  }
+
+  async drain(consumers: readonly OutboxConsumer<M>[], limit: number): Promise<boolean> {
+    const failures: unknown[] = [];
+    let lagging = false;
+    for (const consumer of consumers) {
+      try {
+        lagging = (await this.#serve(consumer, limit)) || lagging;
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+    return lagging;
+  }
+
+  async #serve(consumer: OutboxConsumer<M>, limit: number): Promise<boolean> {
+    if (this.#busy.has(consumer.name)) return true;
+    this.#busy.add(consumer.name);
+    try {
+      const cursor = this.#cursor(consumer);
+      const events = this.#source.read(cursor.seq + 1, limit);
+      const last = events.at(-1);
+      if (last === undefined) return false;
+      const { types } = consumer;
+      const wanted = types === undefined ? events : events.filter((event) => types.includes(event.type));
+      if (wanted.length > 0) await consumer.deliver(wanted);
+      this.#store.setCursor({ ...cursor, seq: last.header.seq });
+      return last.header.seq < this.#source.headSeq();
+    } finally {
+      this.#busy.delete(consumer.name);
+    }
+  }
+
+  /** Created at the consumer's first drain, so that pruning waits for it before it has delivered anything. */
+  #cursor(consumer: OutboxConsumer<M>): OutboxCursor {
+    const { name, required } = consumer;
+    const stored = this.#store.cursors().find((cursor) => cursor.name === name);
+    if (stored !== undefined && stored.required === required) return stored;
+    const cursor = { name, required, seq: stored?.seq ?? 0 };
+    this.#store.setCursor(cursor);
+    return cursor;
+  }
+}

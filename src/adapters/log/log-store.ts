@@ -1,0 +1,58 @@
+/**
+ * LogStore: what ChainedEventLog asks of a technology. Internal to this folder; the port is EventLog.
+ *
+ * Everything is synchronous and joins the running transaction. The store knows rows, never what they mean.
+ */
+import type { BlobStore } from "#ports/blob-store.ts";
+import type { OutboxCursor } from "#ports/event-log.ts";
+
+/** PERSISTED CONTRACT: one row of `events`. */
+export interface EventRow {
+  readonly seq: number;
+  readonly header: string;
+  readonly hash: string;
+  /** Null once erased. */
+  readonly salt: Uint8Array | null;
+  /** Null once erased, and where the header names a blob. */
+  readonly payload: Uint8Array | null;
+}
+export interface StoredHead {
+  /** 0 and null for an empty log. */
+  readonly seq: number;
+  readonly hash: string | null;
+  /** Meta value `claim`: which writer may append. */
+  readonly claim: string | null;
+}
+export interface SnapshotRow {
+  readonly fold: string;
+  readonly seq: number;
+  readonly version: number;
+  readonly digest: string;
+  readonly ref: string | null;
+  readonly state: Uint8Array | null;
+}
+export interface RowRange {
+  readonly from: number;
+  readonly to: number;
+  readonly limit: number;
+  readonly reverse: boolean;
+}
+
+export interface LogStore {
+  readonly blobs: BlobStore;
+  transaction<T>(work: () => T): T;
+  /** The only read on the path of an append: head and claim together. */
+  head(): StoredHead;
+  insert(row: EventRow): void;
+  rows(range: RowRange): readonly EventRow[];
+  /** Salt and payload of one row become null. */
+  eraseRow(seq: number): void;
+  meta(key: string): string | null;
+  setMeta(key: string, value: string): void;
+  cursors(): readonly OutboxCursor[];
+  setCursor(cursor: OutboxCursor): void;
+  /** Newest first. */
+  snapshots(fold: string | null): readonly SnapshotRow[];
+  insertSnapshot(row: SnapshotRow): void;
+  deleteSnapshot(fold: string, seq: number): void;
+}

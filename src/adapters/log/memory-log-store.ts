@@ -1,0 +1,86 @@
+/** LogStore in a MemoryDatabase. */
+import { invariant } from "#shared/exhaustive.ts";
+import type { BlobStore } from "#ports/blob-store.ts";
+import type { OutboxCursor } from "#ports/event-log.ts";
+import type { EventRow, LogStore, RowRange, SnapshotRow, StoredHead } from "./log-store.ts";
+import type { MemoryDatabase, MemoryTable } from "./memory-database.ts";
+
+export class MemoryLogStore implements LogStore {
+  readonly blobs: BlobStore;
+  readonly #database: MemoryDatabase;
+  readonly #events: MemoryTable<EventRow>;
+  readonly #meta: MemoryTable<string>;
+  readonly #cursors: MemoryTable<OutboxCursor>;
+  readonly #snapshots: MemoryTable<SnapshotRow>;
+
+  constructor(database: MemoryDatabase, blobs: BlobStore) {
+    this.blobs = blobs;
+    this.#database = database;
+    this.#events = database.table("events");
+    this.#meta = database.table("meta");
+    this.#cursors = database.table("outbox_cursors");
+    this.#snapshots = database.table("snapshots");
+  }
+
+  transaction<T>(work: () => T): T {
+    return this.#database.transaction(work);
+  }
+
+  head(): StoredHead {
+    // Rows are never removed, so the newest one is found by their number.
+    const row = this.#events.get(String(this.#events.size));
+    return { seq: row?.seq ?? 0, hash: row?.hash ?? null, claim: this.meta("claim") };
+  }
+
+  insert(row: EventRow): void {
+    invariant(this.#events.get(String(row.seq)) === undefined, `event ${row.seq} is stored once`);
+    this.#events.set(String(row.seq), row);
+  }
+
+  rows(range: RowRange): readonly EventRow[] {
+    const first = Math.max(range.from, 1);
+    const last = Math.min(range.to, this.#events.size);
+    const rows: EventRow[] = [];
+    for (let step = 0; step <= last - first && rows.length < range.limit; step += 1) {
+      const row = this.#events.get(String(range.reverse ? last - step : first + step));
+      if (row !== undefined) rows.push(row);
+    }
+    return rows;
+  }
+
+  eraseRow(seq: number): void {
+    const row = this.#events.get(String(seq));
+    if (row !== undefined) this.#events.set(String(seq), { ...row, salt: null, payload: null });
+  }
+
+  meta(key: string): string | null {
+    return this.#meta.get(key) ?? null;
+  }
+
+  setMeta(key: string, value: string): void {
+    this.#meta.set(key, value);
+  }
+
+  cursors(): readonly OutboxCursor[] {
+    return this.#cursors.values().toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  setCursor(cursor: OutboxCursor): void {
+    this.#cursors.set(cursor.name, cursor);
+  }
+
+  snapshots(fold: string | null): readonly SnapshotRow[] {
+    return this.#snapshots
+      .values()
+      .filter((row) => fold === null || row.fold === fold)
+      .toSorted((a, b) => b.seq - a.seq);
+  }
+
+  insertSnapshot(row: SnapshotRow): void {
+    this.#snapshots.set(`${row.fold}@${row.seq}`, row);
+  }
+
+  deleteSnapshot(fold: string, seq: number): void {
+    this.#snapshots.delete(`${fold}@${seq}`);
+  }
+}
