@@ -1,0 +1,23 @@
+/** What a newcomer reads first: where it runs, what answers, and the next command to type. */
+const SCRIPTED = `  Model   embedded/scripted. This is NOT an LLM: fixed rules that drive the real tools over CSV and text files.
+          A real one: HOLDFAST_MODEL=openai-compatible/llama3.2 HOLDFAST_MODEL_BASE_URL=http://127.0.0.1:11434/v1 npm start
+          (any OpenAI-compatible server; HOLDFAST_MODEL_API_KEY where it wants a key)`;
+
+export function banner({ url, model, wantedPort, port, state }) {
+  const moved = wantedPort === port ? "" : ` (port ${wantedPort} was taken)`;
+  const option = state === ".holdfast" ? "" : ` --state ${state}`;
+  return `
+Holdfast runs at ${url}${moved}
+
+${model === null ? SCRIPTED : `  Model   ${model}`}
+  API     ${url}/docs
+  State   ${state}/ (kept between starts; delete it to begin anew)
+
+Next, in another terminal:
+
+  npm run chat --${option} --file path/to/your.csv "How many rows does it have?"
+
+While it works, try: npm run crash   (SIGKILL to every process of this server), then npm start again.
+Ctrl-C stops the server.
+`;
+}

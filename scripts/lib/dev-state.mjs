@@ -1,0 +1,97 @@
+/**
+ * What local development keeps under one directory: `state/` (the server's storage), `dev.env` (its secret),
+ * `dev.json` (URL and key for the terminal client), `server.json` (the processes of the running server).
+ * Starting again on the same directory goes on with everything in it; deleting it starts anew.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT, mustRun } from "./project.mjs";
+
+export const DEV_CONFIG = "wrangler.dev.toml";
+const TENANT = "dev";
+const SCOPES = "threads:read threads:write files:read files:write tokens:mint audit erase";
+/** Readable by its owner only: it holds a key. */
+const PRIVATE = { mode: 0o600 };
+
+export function devState(directory) {
+  const path = (name) => join(directory, name);
+  return {
+    directory,
+    storage: path("state"),
+    env: path("dev.env"),
+    modelEnv: path("model.env"),
+    client: path("dev.json"),
+    server: path("server.json"),
+    log: path("server.log"),
+  };
+}
+
+export function readJson(file) {
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : null;
+}
+
+export function writeJson(file, value) {
+  writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`, PRIVATE);
+}
+
+const sha256 = (text) => createHash("sha256").update(text).digest("hex");
+
+function migrationsDigest() {
+  const folder = join(ROOT, "migrations/d1");
+  const files = readdirSync(folder).filter((name) => name.endsWith(".sql"));
+  return sha256(
+    files
+      .sort()
+      .map((name) => readFileSync(join(folder, name), "utf8"))
+      .join("\0"),
+  );
+}
+
+function d1(state, args, config) {
+  const where = ["--local", "-c", config, "--persist-to", state.storage];
+  return mustRun("Preparing the local database", "wrangler", ["d1", ...args, ...where]);
+}
+
+/** The database of a local server: its tables, one tenant and one service key, of which only the hash is stored. */
+async function prepareDatabase(state, config, key) {
+  await d1(state, ["migrations", "apply", "DB"], config);
+  const now = Date.now();
+  const hash = sha256(key);
+  const sql = [
+    `INSERT INTO tenants (id, name, created_at) VALUES ('${TENANT}', 'Local development', ${now}) ON CONFLICT DO NOTHING`,
+    `INSERT INTO api_keys (id, tenant, kind, name, hash, scopes, created_at) VALUES ('key_${hash.slice(0, 16)}', '${TENANT}', 'service', 'npm start', '${hash}', '${SCOPES}', ${now}) ON CONFLICT DO NOTHING`,
+  ];
+  await d1(state, ["execute", "DB", "--yes", "--command", sql.join("; ")], config);
+}
+
+/** Makes what is missing and nothing else. Returns the client's settings. */
+export async function prepareState(state, config = DEV_CONFIG) {
+  mkdirSync(state.directory, { recursive: true });
+  if (!existsSync(state.env)) {
+    const secret = randomBytes(32).toString("base64url");
+    writeFileSync(state.env, `HOLDFAST_TOKEN_SECRET="${secret}"\n`, PRIVATE);
+  }
+  const known = readJson(state.client);
+  const migrations = migrationsDigest();
+  if (known?.migrations === migrations && existsSync(state.storage)) return known;
+  const key = known?.key ?? `hf_${randomBytes(32).toString("base64url")}`;
+  await prepareDatabase(state, config, key);
+  const client = { url: known?.url ?? null, key, tenant: TENANT, migrations };
+  writeJson(state.client, client);
+  return client;
+}
+
+/** The model chosen in the environment of this start, for this start only. */
+export function writeModelEnv(state) {
+  const names = ["HOLDFAST_MODEL", "HOLDFAST_MODEL_BASE_URL", "HOLDFAST_MODEL_API_KEY"];
+  const lines = names
+    .filter((name) => (process.env[name] ?? "") !== "")
+    .map((name) => `${name}=${JSON.stringify(process.env[name])}\n`);
+  writeFileSync(state.modelEnv, lines.join(""), PRIVATE);
+  return process.env.HOLDFAST_MODEL || null;
+}
+
+export function forgetServer(state) {
+  rmSync(state.server, { force: true });
+}

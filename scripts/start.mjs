@@ -1,0 +1,74 @@
+/**
+ * `npm start`: from a clean clone to a running server, with nothing asked. Installs, prepares local state, serves until
+ * Ctrl-C. `--port N` and `--state DIR` override 8787 and .holdfast.
+ */
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { banner } from "./lib/banner.mjs";
+import { isHealthy, leftover, startServer } from "./lib/dev-server.mjs";
+import {
+  DEV_CONFIG,
+  devState,
+  forgetServer,
+  prepareState,
+  writeJson,
+  writeModelEnv,
+} from "./lib/dev-state.mjs";
+import { ensureInstalled } from "./lib/install.mjs";
+import { freePort } from "./lib/ports.mjs";
+import { ROOT, mustRun, say } from "./lib/project.mjs";
+
+const { values } = parseArgs({
+  options: {
+    port: { type: "string", default: process.env.PORT ?? "8787" },
+    state: { type: "string", default: ".holdfast" },
+    config: { type: "string", default: DEV_CONFIG },
+  },
+});
+
+await ensureInstalled();
+const state = devState(resolve(ROOT, values.state));
+const running = await leftover(state);
+if (running !== null && (await isHealthy(running))) {
+  say(`Holdfast already runs at ${running} on ${values.state}. Stop it first, or use --state.`);
+  process.exit(1);
+}
+
+say("Starting Holdfast ...");
+await mustRun("Building assets", process.execPath, ["scripts/build-assets.mjs"]);
+const client = await prepareState(state, values.config);
+const model = writeModelEnv(state);
+const port = await freePort(Number(values.port));
+
+let stopping = false;
+let server = null;
+async function end(signal) {
+  if (stopping) return;
+  stopping = true;
+  say(`\n${signal}: stopping ...`);
+  await server?.stop();
+  forgetServer(state);
+  process.exit(0);
+}
+process.on("SIGINT", () => void end("SIGINT"));
+process.on("SIGTERM", () => void end("SIGTERM"));
+
+try {
+  const onLine = (line) => {
+    if (server !== null) say(`  ${line}`);
+  };
+  server = await startServer({ state, config: values.config, port, onLine });
+} catch (error) {
+  say(error.message);
+  process.exit(1);
+}
+writeJson(state.client, { ...client, url: server.url });
+say(banner({ url: server.url, model, wantedPort: Number(values.port), port, state: values.state }));
+
+await server.exited;
+if (!stopping) {
+  say(
+    `The server ended by itself; its log is ${state.log}. Run npm start again: runs go on where they were.`,
+  );
+  process.exit(1);
+}

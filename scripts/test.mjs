@@ -1,0 +1,72 @@
+/**
+ * `npm test`: every gate and suite, one line each, failures in full, and as its last line what all suites counted.
+ * Exits non-zero when anything failed. A gate that fails outside a test counts as one failure.
+ */
+import { readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ensureInstalled } from "./lib/install.mjs";
+import { run, say } from "./lib/project.mjs";
+
+const GATES = [
+  { name: "format", command: ["oxfmt", "--check", "."] },
+  { name: "lint", command: ["oxlint", "."] },
+  { name: "types", command: ["tsc", "-p", "."] },
+  { name: "dead code", command: ["knip"] },
+  { name: "generated", command: ["node", "scripts/build-migrations.mjs", "--check"] },
+  { name: "assets", command: ["node", "scripts/build-assets.mjs"] },
+  { name: "node tests", project: "node" },
+  { name: "workerd tests", project: "workers" },
+];
+const ONLY = process.argv.slice(2);
+
+const totals = { passed: 0, failed: 0, skipped: 0 };
+
+function readReport(file) {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return null;
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+async function runSuite(project) {
+  const file = join(tmpdir(), `holdfast-${process.pid}-${project}.json`);
+  const report = ["--reporter=dot", "--reporter=json", `--outputFile.json=${file}`];
+  const result = await run("vitest", ["run", "--project", project, ...report], {
+    env: { NO_COLOR: "1" },
+  });
+  const counted = readReport(file);
+  const passed = counted?.numPassedTests ?? 0;
+  const failed = counted?.numFailedTests ?? 0;
+  const skipped = (counted?.numPendingTests ?? 0) + (counted?.numTodoTests ?? 0);
+  totals.passed += passed;
+  totals.failed += failed;
+  totals.skipped += skipped;
+  // An error outside any test, or a suite that ran nothing, must not look like success.
+  const broken = result.code !== 0 || counted === null || passed === 0;
+  if (broken && failed === 0) totals.failed += 1;
+  return { ok: !broken, output: result.output, detail: `${passed} passed, ${failed} failed` };
+}
+
+async function runGate(gate) {
+  if (gate.project !== undefined) return runSuite(gate.project);
+  const [command, ...args] = gate.command;
+  const result = await run(command, args, { env: { NO_COLOR: "1" } });
+  if (result.code !== 0) totals.failed += 1;
+  return { ok: result.code === 0, output: result.output, detail: "" };
+}
+
+await ensureInstalled();
+for (const gate of GATES.filter(({ name }) => ONLY.length === 0 || ONLY.includes(name))) {
+  const began = Date.now();
+  const { ok, output, detail } = await runGate(gate);
+  const seconds = ((Date.now() - began) / 1000).toFixed(1);
+  say(`${ok ? "ok  " : "FAIL"}  ${gate.name.padEnd(14)} ${`${seconds} s`.padStart(8)}  ${detail}`);
+  if (!ok) say(`\n${output.trim()}\n`);
+}
+const skipped = totals.skipped === 0 ? "" : `, ${totals.skipped} skipped`;
+say(`${totals.passed} passed, ${totals.failed} failed${skipped}`);
+process.exit(totals.failed === 0 ? 0 : 1);

@@ -1,0 +1,76 @@
+/** wrangler.toml is production, wrangler.dev.toml is local: what is stored and how it is reached must be the same. */
+import { readFileSync } from "node:fs";
+import { parse } from "smol-toml";
+import { describe, expect, it } from "vitest";
+
+type Table = Readonly<Record<string, unknown>>;
+
+const load = (file: string): Table => parse(readFileSync(file, "utf8"));
+const production = load("wrangler.toml");
+const local = load("wrangler.dev.toml");
+const CONFIGS = ["wrangler.toml", "wrangler.dev.toml"];
+
+/** Ids name resources of one account and differ by design; names and bindings do not. */
+const withoutIds = (tables: unknown): unknown =>
+  (tables as readonly Table[]).map((table) =>
+    Object.fromEntries(Object.entries(table).filter(([key]) => !key.endsWith("_id"))),
+  );
+
+describe("the two wrangler files agree", () => {
+  it.each([
+    "main",
+    "compatibility_date",
+    "compatibility_flags",
+    "durable_objects",
+    "migrations",
+    "r2_buckets",
+    "worker_loaders",
+    "workflows",
+    "rules",
+    "assets",
+    "build",
+  ])("on %s", (key) => {
+    expect(local[key]).toEqual(production[key]);
+  });
+
+  it("on D1 apart from its id", () => {
+    expect(withoutIds(local["d1_databases"])).toEqual(withoutIds(production["d1_databases"]));
+  });
+
+  it("on the names of variables", () => {
+    const names = (config: Table): string[] => Object.keys(config["vars"] as Table).toSorted();
+    expect(names(local)).toEqual(names(production));
+  });
+});
+
+describe("each wrangler file", () => {
+  it("has all three classes in migration v1, so that no later deploy must add one", () => {
+    expect(production["migrations"]).toEqual([
+      { tag: "v1", new_sqlite_classes: ["AgentObject", "MemoryObject", "LedgerObject"] },
+    ]);
+  });
+
+  it("[Z6] production does not enable the clock command", () => {
+    expect((production["vars"] as Table)["HOLDFAST_TEST_CLOCK"]).toBeUndefined();
+  });
+
+  it("local has nothing that needs an account", () => {
+    expect([local["ai"], local["vectorize"], local["account_id"]]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it.each(CONFIGS)(
+    "%s explains each binding in a comment on the line above or beside it",
+    (file) => {
+      const lines = readFileSync(file, "utf8").split("\n");
+      const bare = lines.filter((line, at) => {
+        if (!/^(binding|name|[A-Z][A-Z0-9_]+) = |^\s+\{ name = /.test(line)) return false;
+        return !line.includes("# ") && !(lines[at - 1] ?? "").startsWith("#");
+      });
+      expect(bare).toEqual([]);
+    },
+  );
+});
