@@ -2,7 +2,7 @@
  * Effects: what the kernel asks for next. `record` stays inside the object; the others leave it, through the gate.
  */
 import type { ModelSettings, OutputSpec } from "#ports/model.ts";
-import type { PromptRef, PromptRefs, RunFinish, ThreadDraft } from "./events.ts";
+import type { PromptRef, PromptRefs, Reservation, RunFinish, ThreadDraft } from "./events.ts";
 
 export type Effect =
   /** Bookkeeping that needs no outside: appended as it is. */
@@ -10,7 +10,14 @@ export type Effect =
   | CallModel
   | CallTool
   /** Final text and output are read from the log by the runner, then `run.completed` is appended. */
-  | { readonly type: "complete_run"; readonly runId: string; readonly finish: RunFinish }
+  | {
+      readonly type: "complete_run";
+      readonly runId: string;
+      readonly definition: string;
+      readonly finish: RunFinish;
+      /** The `model.answered` whose text and output the run ends with; null when no answer had any. */
+      readonly answerSeq: number | null;
+    }
   /** Nothing to do before this time (epoch ms). */
   | { readonly type: "wait_until"; readonly at: number };
 
@@ -28,6 +35,9 @@ export interface CallModel {
   readonly window: readonly PromptRef[];
   readonly steered: readonly number[];
   readonly inputTokens: number;
+  readonly reservation: Reservation;
+  /** This attempt repeats one that the process did not survive: its cost is `recovery` (G12). */
+  readonly recovery: boolean;
 }
 export interface CallTool {
   readonly type: "call_tool";
@@ -43,4 +53,5 @@ export interface CallTool {
   readonly mode: "execute" | "check";
   /** Null on the first attempt: the gate mints it with the intent. */
   readonly idempotencyKey: string | null;
+  readonly recovery: boolean;
 }

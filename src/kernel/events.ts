@@ -52,7 +52,8 @@ export type RefusalCode =
   | "approval_required"
   | "loop_guard"
   | "budget_exhausted"
-  | "run_cancelled";
+  | "run_cancelled"
+  | "run_failed";
 
 export interface Refusal {
   readonly code: RefusalCode;

@@ -1,16 +1,22 @@
 /**
  * State of one thread, folded from its log. Plain readonly data: it is dumped to a snapshot as it is.
  *
- * Bounded by design: finished runs leave only their counters, and the window holds references, not texts, of at most
- * the prompt's size. So a step costs the same at any length of history (K13).
+ * Bounded by design: finished runs leave nothing, and the window holds references, not texts, of at most the prompt's
+ * size. So a step costs the same at any length of history (K13).
  */
 import type { Json } from "#shared/json.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
-import type { PromptRef, Refusal, RunFinish } from "./events.ts";
+import type { PromptRef, Refusal, RunFailure } from "./events.ts";
 import type { AgentManifest } from "./manifest.ts";
 
 export interface ThreadState {
+  /** Last folded seq; the next event has the next one. */
+  readonly seq: number;
+  /** Highest epoch seen. */
+  readonly epoch: number;
+  readonly created: boolean;
+  /** Null before creation, and once the creating event was erased: then the thread is closed to everybody. */
   readonly owner: string | null;
   readonly title: string | null;
   readonly shared: Json;
@@ -19,14 +25,37 @@ export interface ThreadState {
   /** Inputs whose run has not begun, oldest first. */
   readonly queue: readonly QueuedInput[];
   readonly window: readonly WindowEntry[];
-  /** Where the newest request's refs are recorded, for the next one to build on. */
-  readonly lastRequest: { readonly seq: number; readonly refs: readonly PromptRef[]; readonly sinceFull: number } | null;
+  /** The newest request's refs, for the next one to build on. */
+  readonly lastRequest: LastRequest | null;
   readonly plan: readonly PlanItem[];
-  /** Newest pinned manifest: its hash, and the seq of its `definition.pinned`. */
-  readonly pins: readonly { readonly definition: string; readonly seq: number }[];
-  readonly manifest: AgentManifest | null;
+  /** Seq of the `plan.updated` that the window shows, or null. */
+  readonly planSeq: number | null;
+  /** A plan that was updated in the tool round at hand: enters the window behind its results. */
+  readonly pendingPlan: WindowEntry | null;
+  /** Manifests that the live run, a queued input or the next message may need; the newest is last. */
+  readonly pins: readonly Pin[];
   /** Calls closed by cancellation while their attempt still ran, so that a late result finds its run. */
-  readonly abandoned: readonly { readonly callId: string; readonly intentId: string; readonly runId: string; readonly step: number }[];
+  readonly abandoned: readonly AbandonedCall[];
+}
+
+export interface Pin {
+  readonly definition: string;
+  readonly seq: number;
+  readonly manifest: AgentManifest;
+  /** Estimated tokens of instructions and tools. */
+  readonly tokens: number;
+}
+export interface LastRequest {
+  readonly seq: number;
+  readonly refs: readonly PromptRef[];
+  /** Requests since the last full listing. */
+  readonly sinceFull: number;
+}
+export interface AbandonedCall {
+  readonly callId: string;
+  readonly intentId: string;
+  readonly runId: string;
+  readonly step: number;
 }
 
 export interface QueuedInput {
@@ -36,14 +65,17 @@ export interface QueuedInput {
   readonly output: OutputSpec | null;
   readonly definition: string;
   readonly tokens: number;
+  readonly chars: number;
 }
 
 /** One prompt-bearing thing in prompt order. A call and its result share a `unit` and are never parted (K8). */
 export interface WindowEntry {
   readonly ref: PromptRef;
   readonly kind: "user" | "assistant" | "result" | "context";
-  /** Estimated tokens of the part as cut. */
+  /** Estimated tokens of the entry as cut. */
   readonly tokens: number;
+  /** Characters of the entry as cut; what a cut is measured in. */
+  readonly chars: number;
   /** Entries of one unit are kept or trimmed together; the unit's id is the seq of its first event. */
   readonly unit: number;
 }
@@ -54,9 +86,13 @@ export type RunPhase =
   | { readonly type: "model_open"; readonly intent: OpenModel }
   | { readonly type: "backoff"; readonly retryAt: number }
   /** Some calls of the step have no result yet. */
-  | { readonly type: "tools"; readonly calls: readonly CallState[] }
-  /** An answer is in and wants a verdict: finish, repair, retry. */
-  | { readonly type: "answered"; readonly answer: AnswerSummary };
+  | { readonly type: "tools"; readonly answer: AnswerSummary; readonly calls: readonly CallState[] }
+  /** An answer is in, its calls are closed, and it wants a verdict: finish, repair, next step. */
+  | { readonly type: "answered"; readonly answer: AnswerSummary }
+  /** The last attempt failed for good; only `run.failed` is missing. */
+  | { readonly type: "failed"; readonly reason: RunFailure; readonly message: string }
+  /** The answer was erased while its run was live: what it asked for is not known any more. */
+  | { readonly type: "erased" };
 
 export interface OpenModel {
   readonly intentId: string;
@@ -65,56 +101,74 @@ export interface OpenModel {
   readonly attempt: number;
   readonly reservedTokens: number;
   readonly reservedMicros: number;
-  readonly inputTokens: number;
 }
 export interface AnswerSummary {
   readonly seq: number;
   readonly finish: string;
   readonly hasText: boolean;
   readonly calls: number;
-  readonly refusedUnknown: boolean;
-  readonly truncatedCall: boolean;
-  /** Null when no schema was asked for or the answer was not final. */
+  /** How the final answer fits the schema; null when none was asked for or the answer was not final. */
   readonly output: { readonly ok: boolean; readonly issues: readonly string[] } | null;
+}
+export interface OpenCall {
+  readonly intentId: string;
+  readonly seq: number;
+  readonly epoch: number;
+  readonly effect: ToolEffect;
 }
 export interface CallState {
   readonly callId: string;
-  readonly index: number;
   readonly name: string;
   readonly argsPart: number;
-  readonly answerSeq: number;
   readonly refusal: Refusal | null;
   readonly status: "pending" | "open" | "interrupted" | "closed";
   readonly next: "execute" | "check";
   readonly attempts: number;
-  readonly intent: { readonly intentId: string; readonly seq: number; readonly epoch: number; readonly effect: ToolEffect; readonly idempotencyKey: string } | null;
+  /** Set while open. */
+  readonly intent: OpenCall | null;
   /** Idempotency key of the first attempt, kept for all later ones. */
   readonly key: string | null;
-  /** Seq of the event that holds the result, once closed. */
-  readonly resultSeq: number | null;
-  readonly resultTokens: number;
+  /** Seq, tokens and characters of the event that holds the result, once closed. */
+  readonly result: { readonly seq: number; readonly tokens: number; readonly chars: number } | null;
 }
 
 export interface RunState {
   readonly runId: string;
+  readonly messageId: string;
   readonly definition: string;
   readonly startedSeq: number;
+  /** Model answers so far; an open model attempt belongs to step `step + 1`, open calls to step `step`. */
   readonly step: number;
   readonly phase: RunPhase;
   readonly output: OutputSpec | null;
+  /** Inputs that enter the prompt with the next request. */
   readonly steering: readonly QueuedInput[];
-  readonly cancel: { readonly reason: string; readonly actor: string | null } | null;
-  /** Failed or interrupted attempts of the current model step. */
+  readonly cancel: { readonly reason: string } | null;
+  /** Closed attempts, failed or interrupted, of the model step that is due. */
   readonly attempts: number;
-  /** Interrupted attempts in a row without a finished effect between: bounds recovery (K15). */
+  /** The failed ones among them: bounds retries (K6). */
+  readonly failures: number;
+  /** The newest attempt of the due model step was interrupted, so the next one is recovery (G12). */
+  readonly interrupted: boolean;
+  /** Epochs in a row that closed an interrupted attempt, with no finished effect between: bounds recovery (K15). */
   readonly recoveries: number;
+  readonly recoveryEpoch: number | null;
   readonly repairs: number;
-  readonly emptyRetries: number;
-  readonly truncatedRetries: number;
+  /** Empty answers in a row (K23). */
+  readonly emptyAnswers: number;
+  /** Answers in a row whose last call was cut off (K20). */
+  readonly truncatedAnswers: number;
+  /** Steps in a row with nothing but unknown tools (K21). */
   readonly unknownToolSteps: number;
+  /** Started calls per tool (G11). */
   readonly callsPerTool: { readonly [tool: string]: number };
   readonly costMicros: number;
   readonly tokens: number;
-  readonly lastText: { readonly seq: number; readonly part: number } | null;
-  readonly finish: RunFinish | null;
+  /** Newest answer with text. */
+  readonly lastTextSeq: number | null;
+}
+
+/** The manifest a definition hash stands for, or null when it is not pinned here any more. */
+export function pinOf(state: ThreadState, definition: string): Pin | null {
+  return state.pins.find((pin) => pin.definition === definition) ?? null;
 }

@@ -1,0 +1,92 @@
+/**
+ * rebuildPrompt: the exact prompt of any recorded request, from the log alone (K10, K11).
+ *
+ * Follows the recorded references, compiles them again and compares digests. An erased text gives another digest, by
+ * design; `intact` then says false and the messages show what is left.
+ */
+import type { EventLog } from "#ports/event-log.ts";
+import type { Hasher } from "#ports/hasher.ts";
+import type { ModelRequest, OutputSpec } from "#ports/model.ts";
+import type { PromptRef, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import type { AgentManifest } from "#kernel/manifest.ts";
+import { COMPILER_VERSION, PromptCompiler } from "#kernel/prompt.ts";
+import { resolveRefs } from "#kernel/window.ts";
+import { err, ok, type Result } from "#shared/result.ts";
+
+export interface RebuiltPrompt {
+  readonly request: ModelRequest;
+  readonly refs: readonly PromptRef[];
+  readonly digest: string;
+  /** As recorded in `model.requested`. */
+  readonly recorded: string;
+  readonly intact: boolean;
+}
+export type RebuildRefusal =
+  | { readonly reason: "not_a_request" }
+  | { readonly reason: "compiler_unknown"; readonly compiler: number }
+  | { readonly reason: "references_broken" }
+  | { readonly reason: "pin_missing" };
+
+type ThreadLog = Pick<EventLog<ThreadEvents>, "get" | "read">;
+const PAGE = 200;
+
+export function rebuildPrompt(log: ThreadLog, hasher: Hasher, seq: number): Result<RebuiltPrompt, RebuildRefusal> {
+  const event = log.get(seq);
+  if (event?.type !== "model.requested" || event.payload === null) return err({ reason: "not_a_request" });
+  const { compiler, digest: recorded } = event.payload;
+  if (compiler !== COMPILER_VERSION) return err({ reason: "compiler_unknown", compiler });
+  const refs = followRefs(log, event);
+  if (refs === null) return err({ reason: "references_broken" });
+  const pin = findPin(log, event);
+  if (pin === null) return err({ reason: "pin_missing" });
+  const compiled = new PromptCompiler(hasher, (at) => log.get(at)).compile({ ...pin, window: refs });
+  return ok({ ...compiled, refs, recorded, intact: compiled.digest === recorded });
+}
+
+/** Back to the newest full listing, then forward again. */
+function followRefs(log: ThreadLog, event: ThreadEvent): readonly PromptRef[] | null {
+  const changes: Extract<ThreadEvent, { readonly type: "model.requested" }>[] = [];
+  let current: ThreadEvent | null = event;
+  while (current?.type === "model.requested" && current.payload !== null) {
+    changes.push(current);
+    const { base }: { readonly base: number | null } = current.payload.refs;
+    if (base === null) break;
+    // A base lies before its change: anything else would never end.
+    if (base >= current.header.seq) return null;
+    current = log.get(base);
+  }
+  let resolved: { readonly seq: number; readonly refs: readonly PromptRef[] } | null = null;
+  for (const change of changes.toReversed()) {
+    const refs: readonly PromptRef[] | null = change.payload === null ? null : resolveRefs(change.payload.refs, resolved);
+    if (refs === null) return null;
+    resolved = { seq: change.header.seq, refs };
+  }
+  return resolved?.refs ?? null;
+}
+
+interface FoundPin {
+  readonly manifest: AgentManifest;
+  readonly definition: string;
+  readonly output: OutputSpec | null;
+}
+
+/** The newest pin of the run's definition before the request, and the output that the run's first input asked for. */
+function findPin(log: ThreadLog, event: ThreadEvent): FoundPin | null {
+  const { definition, run } = event.header;
+  if (definition === null) return null;
+  let firstInput: number | null = null;
+  for (let to = event.header.seq; to > 0; to -= PAGE) {
+    for (const before of log.read({ from: Math.max(1, to - PAGE + 1), to, limit: PAGE, reverse: true })) {
+      if (before.type === "run.started" && before.header.run === run) firstInput = before.payload?.inputs[0] ?? null;
+      if (before.type === "definition.pinned" && before.header.definition === definition && before.payload !== null && firstInput !== null) {
+        return { manifest: before.payload.manifest, definition, output: outputOf(log, firstInput) };
+      }
+    }
+  }
+  return null;
+}
+
+function outputOf(log: ThreadLog, inputSeq: number): OutputSpec | null {
+  const input = log.get(inputSeq);
+  return input?.type === "input.received" ? (input.payload?.output ?? null) : null;
+}

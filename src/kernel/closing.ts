@@ -1,0 +1,101 @@
+/**
+ * How a run ends early: every open intent gets its one outcome and every call its one result, in the same decision that
+ * ends the run, so that no prompt ever lacks a result (K7, K16).
+ */
+import type { EventScope } from "#ports/event-log.ts";
+import type { RunFailure, Settlement, ThreadDraft } from "./events.ts";
+import type { CallState, RunState } from "./state.ts";
+
+export const NO_SETTLEMENT: Settlement = { costMicros: 0, tokens: 0, estimated: false };
+
+export function runScope(run: RunState): EventScope {
+  return { run: run.runId, definition: run.definition };
+}
+
+export function callScope(run: RunState, call: CallState): EventScope {
+  const scope = { ...runScope(run), step: run.step, call: call.callId };
+  return call.intent === null ? scope : { ...scope, attempt: call.attempts, cause: call.intent.intentId };
+}
+
+/** Outcome of a model attempt that will never report: its reservation is taken as spent, marked as an estimate (G12). */
+export function lostAttempt(run: RunState): { readonly scope: EventScope; readonly settlement: Settlement } | null {
+  if (run.phase.type !== "model_open") return null;
+  const { intent } = run.phase;
+  return {
+    scope: {
+      ...runScope(run),
+      step: run.step + 1,
+      attempt: intent.attempt,
+      cause: intent.intentId,
+      costMicros: intent.reservedMicros,
+      costKind: "estimated",
+    },
+    settlement: { costMicros: intent.reservedMicros, tokens: intent.reservedTokens, estimated: true },
+  };
+}
+
+export function finishCall(run: RunState, call: CallState, result: { status: "error" | "unknown" | "cancelled"; code: string; output: string }): ThreadDraft {
+  return {
+    type: "tool.finished",
+    payload: { result: { ...result, bytes: 0, handle: null }, settlement: NO_SETTLEMENT },
+    scope: callScope(run, call),
+  };
+}
+
+/** Everything that is open, closed because the run is cancelled. */
+export function closeForCancel(run: RunState): readonly ThreadDraft[] {
+  const lost = lostAttempt(run);
+  if (lost !== null) {
+    const payload = { code: "aborted", message: "the run was cancelled", partial: "", retryAt: null, settlement: lost.settlement } as const;
+    return [{ type: "model.failed", payload, scope: lost.scope }];
+  }
+  if (run.phase.type !== "tools") return [];
+  return run.phase.calls.flatMap((call) => closeCall(run, call, CANCELLED));
+}
+
+/** Everything that is open, closed because the run fails. */
+export function closeForFailure(run: RunState, reason: RunFailure): readonly ThreadDraft[] {
+  const lost = lostAttempt(run);
+  if (lost !== null) return [{ type: "model.interrupted", payload: { settlement: lost.settlement }, scope: lost.scope }];
+  if (run.phase.type !== "tools") return [];
+  return run.phase.calls.flatMap((call) => closeCall(run, call, { ...FAILED, openCode: reason }));
+}
+
+interface ClosingWords {
+  readonly refusal: "run_cancelled" | "run_failed";
+  readonly status: "error" | "cancelled";
+  readonly openCode: string;
+  readonly open: string;
+  readonly interrupted: string;
+  readonly pending: string;
+}
+const CANCELLED: ClosingWords = {
+  refusal: "run_cancelled",
+  status: "cancelled",
+  openCode: "cancelled_outcome_unknown",
+  open: "The run was cancelled while this call was running. Whether it took effect is not known.",
+  interrupted: "The run was cancelled after an interrupted attempt of this call. Whether that took effect is not known.",
+  pending: "The run was cancelled before this call was started. It was not executed.",
+};
+const FAILED: ClosingWords = {
+  refusal: "run_failed",
+  status: "error",
+  openCode: "recovery_exhausted",
+  open: "This call was interrupted too often and was given up. Whether it took effect is not known.",
+  interrupted: "The run ended after an interrupted attempt of this call. Whether that took effect is not known.",
+  pending: "The run ended before this call was started. It was not executed.",
+};
+
+function closeCall(run: RunState, call: CallState, words: ClosingWords): readonly ThreadDraft[] {
+  switch (call.status) {
+    case "closed":
+      return [];
+    case "open":
+      return [finishCall(run, call, { status: words.status, code: words.openCode, output: words.open })];
+    case "pending":
+    case "interrupted": {
+      const refusal = call.refusal ?? { code: words.refusal, message: call.status === "pending" ? words.pending : words.interrupted };
+      return [{ type: "tool.refused", payload: { name: call.name, refusal }, scope: callScope(run, call) }];
+    }
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * decide: what a command means for a thread in this state, as events to append, or why not.
+ *
+ * Idempotency keys are the host's table (K2); what is decided here is cheap to decide from state: a message id that is
+ * live or queued is the same message. Rejections that need more than state are the host's: `run_not_active` for a run
+ * that ended (here it is `run_unknown`), and `file_missing`.
+ */
+import { err, ok, type Result } from "#shared/result.ts";
+import type { EventScope } from "#ports/event-log.ts";
+import type { CommandContext, Receipt, Rejection, ThreadCommand } from "./commands.ts";
+import { closeForCancel, runScope } from "./closing.ts";
+import type { ThreadDraft } from "./events.ts";
+import { isBlank } from "./prompt-text.ts";
+import { pinOf, type ThreadState } from "./state.ts";
+
+export interface Decision {
+  readonly drafts: readonly ThreadDraft[];
+  readonly receipt: Omit<Receipt, "seq">;
+}
+export type Decided = Result<Decision, Rejection>;
+type CommandOf<T extends ThreadCommand["type"]> = Extract<ThreadCommand, { readonly type: T }>;
+
+/** A state object is written to every snapshot: larger things are files. */
+export const MAX_STATE_BYTES = 256 * 1024;
+
+const RECORDED: Omit<Receipt, "seq"> = { runId: null, messageId: null, disposition: "recorded" };
+
+export function decide(state: ThreadState, command: ThreadCommand, context: CommandContext): Decided {
+  if (command.type === "create_thread") return createThread(state, command, context);
+  if (!state.created) return err({ reason: "thread_missing" });
+  const scope: EventScope = { actor: context.actor };
+  switch (command.type) {
+    case "send_message":
+      return sendMessage(state, command, scope);
+    case "cancel_run":
+      return cancelRun(state, command, scope);
+    case "set_state":
+      if (command.bytes > MAX_STATE_BYTES) {
+        return err({ reason: "state_too_large", limit: MAX_STATE_BYTES, bytes: command.bytes });
+      }
+      return recorded({ type: "state.set", payload: { state: command.state }, scope });
+    case "write_file": {
+      const { path, digest, bytes } = command;
+      return recorded({ type: "file.written", payload: { path, digest, bytes }, scope });
+    }
+    case "delete_file":
+      return recorded({ type: "file.deleted", payload: { path: command.path }, scope });
+  }
+}
+
+function recorded(draft: ThreadDraft): Decided {
+  return ok({ drafts: [draft], receipt: RECORDED });
+}
+
+function createThread(state: ThreadState, { owner, title }: CommandOf<"create_thread">, { actor }: CommandContext): Decided {
+  if (state.created) return err({ reason: "thread_exists" });
+  return recorded({ type: "thread.created", payload: { owner, title }, scope: { actor } });
+}
+
+function sendMessage(state: ThreadState, command: CommandOf<"send_message">, actor: EventScope): Decided {
+  if (isBlank(command.text)) return err({ reason: "message_empty" });
+  const again = repeated(state, command.messageId);
+  if (again !== null) return ok({ drafts: [], receipt: again });
+  const { run, queue } = state;
+  const busy = run?.runId ?? queue[0]?.runId ?? null;
+  if (busy !== null && command.delivery === "reject") return err({ reason: "run_active", runId: busy });
+  const limit = command.manifest.limits.maxQueuedInputs;
+  // One run has one output: a message that asks for its own gets its own run.
+  if (run !== null && command.delivery === "steer" && command.output === null) {
+    if (run.steering.length >= limit) return err({ reason: "queue_full", limit });
+    const input = received(command, { ...actor, ...runScope(run) });
+    return ok({ drafts: [input], receipt: receipt(command, run.runId, "steered") });
+  }
+  if (busy !== null && queue.length >= limit) return err({ reason: "queue_full", limit });
+  const scope: EventScope = { run: command.runId, definition: command.definition };
+  const drafts: ThreadDraft[] = [];
+  if (pinOf(state, command.definition) === null) {
+    const pinned = { definition: command.definition };
+    drafts.push({ type: "definition.pinned", payload: { manifest: command.manifest }, scope: pinned });
+  }
+  drafts.push(received(command, { ...actor, ...scope }));
+  if (busy !== null) return ok({ drafts, receipt: receipt(command, command.runId, "queued") });
+  drafts.push({ type: "run.started", payload: { inputs: [state.seq + drafts.length] }, scope });
+  return ok({ drafts, receipt: receipt(command, command.runId, "started") });
+}
+
+function received(command: CommandOf<"send_message">, scope: EventScope): ThreadDraft {
+  const { messageId, text, delivery, output } = command;
+  return { type: "input.received", payload: { messageId, text, delivery, output }, scope };
+}
+
+function receipt({ messageId }: CommandOf<"send_message">, runId: string, disposition: Receipt["disposition"]): Omit<Receipt, "seq"> {
+  return { runId, messageId, disposition };
+}
+
+function repeated({ run, queue }: ThreadState, messageId: string): Omit<Receipt, "seq"> | null {
+  const known =
+    run?.messageId === messageId ? run : [...(run?.steering ?? []), ...queue].find((input) => input.messageId === messageId);
+  return known === undefined || known === null ? null : { runId: known.runId, messageId, disposition: "unchanged" };
+}
+
+/** Everything that is open is closed in the same decision, so that a cancellation settles at once (K16). */
+function cancelRun(state: ThreadState, { runId, reason }: CommandOf<"cancel_run">, actor: EventScope): Decided {
+  const cancelled: Omit<Receipt, "seq"> = { runId, messageId: null, disposition: "recorded" };
+  if (state.run?.runId === runId) {
+    const { run } = state;
+    const scope = { ...actor, ...runScope(run) };
+    return ok({
+      drafts: [
+        { type: "run.cancel_requested", payload: { reason }, scope },
+        ...closeForCancel(run),
+        { type: "run.cancelled", payload: { reason }, scope },
+      ],
+      receipt: cancelled,
+    });
+  }
+  const queued = state.queue.find((input) => input.runId === runId);
+  if (queued === undefined) return err({ reason: "run_unknown", runId });
+  const scope = { ...actor, run: runId, definition: queued.definition };
+  return ok({ drafts: [{ type: "run.cancelled", payload: { reason }, scope }], receipt: cancelled });
+}

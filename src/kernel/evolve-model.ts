@@ -1,0 +1,188 @@
+/** Model attempts and their outcomes (G1, K5, K6, K10). */
+import type { ModelErrorCode } from "#ports/model.ts";
+import type { AnswerPart, RunFailure, ThreadEvents } from "./events.ts";
+import { clearRecovery, corrupt, countRecovery, inputEntry, requireLiveRun, settle } from "./evolve-run.ts";
+import { type EventOf, pushEntries, settlePlan } from "./evolve-window.ts";
+import { shownParts } from "./prompt-text.ts";
+import type { AnswerSummary, CallState, RunPhase, RunState, ThreadState, WindowEntry } from "./state.ts";
+import { estimateTokens } from "./tokens.ts";
+import { resolveRefs, selectEntries } from "./window.ts";
+
+type ModelEvent = EventOf<"model.requested" | "model.answered" | "model.failed" | "model.interrupted">;
+/** Issues are shown to the model again; more of them, or longer ones, do not help it. */
+const MAX_ISSUES = 5;
+const MAX_ISSUE_CHARS = 300;
+
+export function evolveModel(state: ThreadState, event: ModelEvent): ThreadState {
+  const run = requireLiveRun(state, event);
+  if (event.type === "model.requested") return openAttempt(state, run, event);
+  if (run.phase.type !== "model_open") return corrupt("intent_not_open", event);
+  if (event.header.cause !== run.phase.intent.intentId) return corrupt("intent_not_open", event);
+  switch (event.type) {
+    case "model.answered":
+      return answered(state, run, event);
+    case "model.failed":
+      return { ...state, run: failed(settle(run, event, event.payload?.settlement), event) };
+    case "model.interrupted": {
+      const next = countRecovery(settle(run, event, event.payload?.settlement), event.header.epoch);
+      return { ...state, run: { ...next, attempts: run.attempts + 1, interrupted: true, phase: { type: "ready" } } };
+    }
+  }
+}
+
+function openAttempt(state: ThreadState, run: RunState, event: EventOf<"model.requested">): ThreadState {
+  const { header, payload } = event;
+  if (payload === null) return corrupt("payload_missing", event);
+  const { type } = run.phase;
+  if (type !== "ready" && type !== "backoff" && type !== "answered") return corrupt("phase_unexpected", event);
+  if (run.cancel !== null) return corrupt("phase_unexpected", event);
+  if (header.step !== run.step + 1) return corrupt("step_unexpected", event);
+  if (header.attempt !== run.attempts + 1) return corrupt("attempt_unexpected", event);
+  const steered = run.steering.filter((input) => payload.steered.includes(input.seq));
+  if (steered.length !== payload.steered.length) return corrupt("input_unknown", event);
+  const refs = resolveRefs(payload.refs, state.lastRequest);
+  const entries = refs === null ? null : selectEntries([...state.window, ...steered.map(inputEntry)], refs);
+  if (refs === null || entries === null) return corrupt("refs_unknown", event);
+  const intent = {
+    intentId: header.id,
+    seq: header.seq,
+    epoch: header.epoch,
+    attempt: header.attempt,
+    reservedTokens: payload.reservation.tokens,
+    reservedMicros: payload.reservation.costMicros,
+  };
+  const sinceFull = payload.refs.base === null ? 0 : (state.lastRequest?.sinceFull ?? 0) + 1;
+  return {
+    ...state,
+    window: entries,
+    lastRequest: { seq: header.seq, refs, sinceFull },
+    run: {
+      ...run,
+      phase: { type: "model_open", intent },
+      steering: steered.length === 0 ? run.steering : run.steering.filter((input) => !steered.includes(input)),
+    },
+  };
+}
+
+function answered(state: ThreadState, run: RunState, event: EventOf<"model.answered">): ThreadState {
+  const { seq, step } = event.header;
+  if (step !== run.step + 1) return corrupt("step_unexpected", event);
+  const base: RunState = {
+    ...clearRecovery(settle(run, event, event.payload?.settlement)),
+    step,
+    attempts: 0,
+    failures: 0,
+    interrupted: false,
+  };
+  if (event.payload === null) return { ...state, run: { ...base, phase: { type: "erased" } } };
+  const { parts } = event.payload;
+  const calls = toCalls(parts);
+  if (new Set(calls.map((call) => call.callId)).size !== calls.length) return corrupt("call_id_repeated", event);
+  const answer = summarise(seq, event.payload, calls.length);
+  const phase: RunPhase = calls.length > 0 ? { type: "tools", answer, calls } : { type: "answered", answer };
+  const next: RunState = { ...base, ...countOddities(run, answer, calls), phase };
+  const entry = toAnswerEntry(seq, parts);
+  const window = entry === null ? state.window : pushEntries(state, [entry]);
+  return { ...state, window, run: answer.hasText ? { ...next, lastTextSeq: seq } : next };
+}
+
+function toCalls(parts: readonly AnswerPart[]): readonly CallState[] {
+  return parts.flatMap((part, argsPart): readonly CallState[] =>
+    part.type !== "call"
+      ? []
+      : [
+          {
+            callId: part.callId,
+            name: part.name,
+            argsPart,
+            refusal: part.refusal,
+            status: "pending",
+            next: "execute",
+            attempts: 0,
+            intent: null,
+            key: null,
+            result: null,
+          },
+        ],
+  );
+}
+
+function summarise(seq: number, payload: ThreadEvents["model.answered"], calls: number): AnswerSummary {
+  const hasText = payload.parts.some((part) => part.type === "text" && part.text.trim() !== "");
+  const check = payload.output;
+  const issues = check === null || check.ok ? [] : check.issues.slice(0, MAX_ISSUES).map((issue) => issue.slice(0, MAX_ISSUE_CHARS));
+  return { seq, finish: payload.finish, hasText, calls, output: check === null ? null : { ok: check.ok, issues } };
+}
+
+type Oddities = Pick<RunState, "emptyAnswers" | "truncatedAnswers" | "unknownToolSteps">;
+
+function countOddities(run: RunState, answer: AnswerSummary, calls: readonly CallState[]): Oddities {
+  const isEmpty = answer.calls === 0 && !answer.hasText;
+  const isTruncated = calls.some((call) => call.refusal?.code === "tool_args_truncated");
+  const isUnknown = calls.length > 0 && calls.every((call) => call.refusal?.code === "unknown_tool");
+  return {
+    emptyAnswers: isEmpty ? run.emptyAnswers + 1 : 0,
+    truncatedAnswers: isTruncated ? run.truncatedAnswers + 1 : 0,
+    unknownToolSteps: isUnknown ? run.unknownToolSteps + 1 : 0,
+  };
+}
+
+function toAnswerEntry(seq: number, parts: readonly AnswerPart[]): WindowEntry | null {
+  const shown = shownParts(parts);
+  if (shown.length === 0) return null;
+  let tokens = 0;
+  let chars = 0;
+  for (const part of shown) {
+    const text = part.type === "call" ? `${part.name} ${part.argsText}` : part.text;
+    tokens += estimateTokens(text);
+    chars += text.length;
+  }
+  return { ref: [seq, 0, 0], kind: "assistant", tokens, chars, unit: seq };
+}
+
+function failed(run: RunState, event: EventOf<"model.failed">): RunState {
+  const next = { ...run, attempts: run.attempts + 1, failures: run.failures + 1, interrupted: false };
+  const { payload } = event;
+  if (payload === null) return { ...next, phase: { type: "failed", reason: "model_failed", message: "" } };
+  if (payload.retryAt !== null) return { ...next, phase: { type: "backoff", retryAt: payload.retryAt } };
+  const message = `${payload.code}: ${payload.message}`.slice(0, 1_000);
+  return { ...next, phase: { type: "failed", reason: toFailure(payload.code), message } };
+}
+
+function toFailure(code: ModelErrorCode): RunFailure {
+  switch (code) {
+    case "context_overflow":
+      return "context_overflow";
+    case "invalid_request":
+    case "unauthorized":
+      return "model_rejected";
+    case "rate_limited":
+    case "overloaded":
+    case "unavailable":
+      return "model_unavailable";
+    case "timeout":
+    case "stream_incomplete":
+    case "stream_error":
+    case "aborted":
+      return "model_failed";
+  }
+}
+
+/** The round is over: results follow their calls in call order, then what waited for them (K7). */
+export function closeRound(state: ThreadState, run: RunState, round: Extract<RunPhase, { type: "tools" }>): ThreadState {
+  const results = round.calls.flatMap((call): readonly WindowEntry[] =>
+    call.result === null
+      ? []
+      : [
+          {
+            ref: [call.result.seq, 0, 0],
+            kind: "result",
+            tokens: call.result.tokens,
+            chars: call.result.chars,
+            unit: round.answer.seq,
+          },
+        ],
+  );
+  const next = { ...state, run: { ...run, phase: { type: "answered", answer: round.answer } as const } };
+  return settlePlan({ ...next, window: pushEntries(next, results) });
+}

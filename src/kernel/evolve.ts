@@ -1,0 +1,91 @@
+/**
+ * evolve: the fold of a thread's log. Total over logs that a single writer can have written; anything else is refused
+ * as `LogCorruption` (K14), never repaired.
+ *
+ * Erased payloads fold: structure comes from headers where it can. An erased text weighs as a placeholder; an erased
+ * answer is left out of the window together with its calls and their results, because what it asked for is gone.
+ */
+import type { Json } from "#shared/json.ts";
+import type { Fold } from "#ports/event-log.ts";
+import type { ThreadEvent, ThreadEvents } from "./events.ts";
+import { evolveInput, evolvePin, evolveRun } from "./evolve-run.ts";
+import { evolveModel } from "./evolve-model.ts";
+import { evolveTool } from "./evolve-tools.ts";
+import { evolveContext, evolvePlan } from "./evolve-window.ts";
+import { LogCorruption } from "./log-corruption.ts";
+import type { ThreadState } from "./state.ts";
+
+const INITIAL: ThreadState = {
+  seq: 0,
+  epoch: 0,
+  created: false,
+  owner: null,
+  title: null,
+  shared: null,
+  run: null,
+  queue: [],
+  window: [],
+  lastRequest: null,
+  plan: [],
+  planSeq: null,
+  pendingPlan: null,
+  pins: [],
+  abandoned: [],
+};
+
+export function evolve(state: ThreadState, event: ThreadEvent): ThreadState {
+  const { seq, epoch } = event.header;
+  if (seq !== state.seq + 1) throw new LogCorruption("seq_gap", seq, event.type);
+  if (epoch < state.epoch) throw new LogCorruption("epoch_regressed", seq, event.type);
+  if (!state.created && event.type !== "thread.created") throw new LogCorruption("thread_not_created", seq, event.type);
+  return { ...step(state, event), seq, epoch };
+}
+
+function step(state: ThreadState, event: ThreadEvent): ThreadState {
+  switch (event.type) {
+    case "thread.created":
+      if (state.created) throw new LogCorruption("thread_created_twice", event.header.seq, event.type);
+      return { ...state, created: true, owner: event.payload?.owner ?? null, title: event.payload?.title ?? null };
+    case "state.set":
+      return { ...state, shared: event.payload?.state ?? null };
+    case "definition.pinned":
+      return evolvePin(state, event);
+    case "input.received":
+      return evolveInput(state, event);
+    case "run.started":
+    case "run.cancel_requested":
+    case "run.completed":
+    case "run.failed":
+    case "run.cancelled":
+      return evolveRun(state, event);
+    case "model.requested":
+    case "model.answered":
+    case "model.failed":
+    case "model.interrupted":
+      return evolveModel(state, event);
+    case "tool.started":
+    case "tool.finished":
+    case "tool.refused":
+    case "tool.interrupted":
+    case "tool.late":
+      return evolveTool(state, event);
+    case "plan.updated":
+      return evolvePlan(state, event);
+    case "context.added":
+      return evolveContext(state, event);
+    case "file.written":
+    case "file.deleted":
+      // The workspace is a projection of its own; the kernel only keeps the order.
+      return state;
+  }
+}
+
+export const THREAD_FOLD: Fold<ThreadEvents, ThreadState> = {
+  id: "thread",
+  version: 1,
+  initial: () => INITIAL,
+  evolve,
+  // The state is plain JSON; a snapshot's digest is checked by the log before it comes back here.
+  dump: (state) => state as unknown as Json,
+  restore: (dumped) => dumped as unknown as ThreadState,
+};

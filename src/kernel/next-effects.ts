@@ -1,0 +1,169 @@
+/**
+ * nextEffects: the single place that says "what now". Pure, and the same for a first pass and for a recovery: what the
+ * process did not survive shows as an intent of an older epoch.
+ *
+ * Effects that are in flight in this epoch yield nothing, so asking again is always safe; a start is yielded until its
+ * intent is in the log. A step is one answer and its calls: at the step cap the calls of the last answer still run, then
+ * the run ends (K5).
+ */
+import type { Effect } from "./effects.ts";
+import type { RunFailure, RunFinish, ThreadDraft } from "./events.ts";
+import { closeForCancel, lostAttempt, runScope } from "./closing.ts";
+import { inputEntry } from "./evolve-run.ts";
+import type { AgentManifest } from "./manifest.ts";
+import { type Price, reservation } from "./reservation.ts";
+import { type AnswerSummary, type Pin, pinOf, type RunState, type ThreadState } from "./state.ts";
+import { giveUp, MAX_RECOVERIES, roundEffects } from "./tool-round.ts";
+import { encodeRefs, trimWindow, windowTokens } from "./window.ts";
+
+export interface EffectContext {
+  readonly now: number;
+  /** Fencing epoch of this process. Intents of an older one have no process any more. */
+  readonly epoch: number;
+  /** Price of the live run's route, where one is known; without it only settled cost counts against the cap. */
+  readonly price?: Price | null;
+}
+
+/** Rounds of empty answers, truncated calls and unknown tools in a row that end a run (K20, K21, K23). */
+const MAX_EMPTY_ANSWERS = 2;
+const MAX_TRUNCATED_ANSWERS = 2;
+const MAX_UNKNOWN_TOOL_STEPS = 3;
+/** However small the context, a prompt can hold the question. */
+const MIN_WINDOW_TOKENS = 128;
+
+export function nextEffects(state: ThreadState, context: EffectContext): readonly Effect[] {
+  const { run } = state;
+  if (run === null) return startNext(state);
+  if (run.cancel !== null) return [record([...closeForCancel(run), cancelled(run, run.cancel.reason)])];
+  const pin = pinOf(state, run.definition);
+  if (pin === null) return [record([failed(run, "definition_unavailable", "the manifest of this run is not in the log")])];
+  const { phase } = run;
+  switch (phase.type) {
+    case "ready":
+      return run.recoveries >= MAX_RECOVERIES ? [record(giveUp(run))] : callModel({ state, run, pin, context });
+    case "backoff":
+      return context.now < phase.retryAt ? [{ type: "wait_until", at: phase.retryAt }] : callModel({ state, run, pin, context });
+    case "model_open": {
+      const lost = phase.intent.epoch < context.epoch ? lostAttempt(run) : null;
+      if (lost === null) return [];
+      return [record([{ type: "model.interrupted", payload: { settlement: lost.settlement }, scope: lost.scope }])];
+    }
+    case "tools":
+      return roundEffects(run, phase, { manifest: pin.manifest, epoch: context.epoch });
+    case "answered":
+      return judge({ state, run, pin, context }, phase.answer);
+    case "failed":
+      return [record([failed(run, phase.reason, phase.message)])];
+    case "erased":
+      return [record([failed(run, "internal", "the newest answer of this run was erased")])];
+  }
+}
+
+interface Live {
+  readonly state: ThreadState;
+  readonly run: RunState;
+  readonly pin: Pin;
+  readonly context: EffectContext;
+}
+
+function startNext(state: ThreadState): readonly Effect[] {
+  const [next] = state.queue;
+  if (next === undefined) return [];
+  const scope = { run: next.runId, definition: next.definition };
+  return [record([{ type: "run.started", payload: { inputs: [next.seq] }, scope }])];
+}
+
+/** What an answer, with all its calls closed, leads to. */
+function judge(live: Live, answer: AnswerSummary): readonly Effect[] {
+  const { run, pin } = live;
+  if (answer.finish === "content_filter") return [complete(run, "content_filter")];
+  if (answer.calls > 0) {
+    if (run.truncatedAnswers >= MAX_TRUNCATED_ANSWERS) return [complete(run, "length")];
+    if (run.unknownToolSteps >= MAX_UNKNOWN_TOOL_STEPS) return [complete(run, "loop_guard")];
+    return callModel(live);
+  }
+  if (answer.finish === "length") return [complete(run, "length")];
+  if (!answer.hasText) {
+    return run.emptyAnswers >= MAX_EMPTY_ANSWERS ? [complete(run, "empty_output")] : callModel(live);
+  }
+  if (answer.output?.ok === false) return repair(run, pin.manifest, answer.output.issues);
+  // A message that steers is answered before the run ends, as long as there is a step left for it (K3).
+  if (run.steering.length > 0 && run.step < pin.manifest.limits.maxSteps) return callModel(live);
+  return [complete(run, "stop")];
+}
+
+function repair(run: RunState, manifest: AgentManifest, issues: readonly string[]): readonly Effect[] {
+  if (run.repairs >= manifest.maxRepairs) {
+    const message = `the answer did not fit its schema after ${run.repairs} repairs: ${issues.join("; ")}`;
+    return [record([failed(run, "output_invalid", message.slice(0, 1_000))])];
+  }
+  const list = issues.map((issue) => `- ${issue}`).join("\n");
+  const text = `Your answer does not fit the required schema:\n${list}\nAnswer again with the corrected value only.`;
+  const scope = { ...runScope(run), step: run.step };
+  return [record([{ type: "context.added", payload: { kind: "repair", text }, scope }])];
+}
+
+function callModel({ state, run, pin, context }: Live): readonly Effect[] {
+  const { manifest } = pin;
+  const { limits, settings } = manifest;
+  if (run.step >= limits.maxSteps) return [complete(run, "step_cap")];
+  const budget = manifest.contextTokens - settings.maxOutputTokens - pin.tokens;
+  const entries = trimWindow([...state.window, ...run.steering.map(inputEntry)], {
+    budget: Math.max(MIN_WINDOW_TOKENS, budget),
+    planSeq: state.planSeq,
+  });
+  const inputTokens = windowTokens(entries) + pin.tokens;
+  const reserved = reservation(settings, inputTokens, context.price ?? null);
+  const over = overCap(run, manifest, reserved);
+  if (over !== null) return [record([over])];
+  const window = entries.map((entry) => entry.ref);
+  return [
+    {
+      type: "call_model",
+      runId: run.runId,
+      step: run.step + 1,
+      attempt: run.attempts + 1,
+      definition: run.definition,
+      route: manifest.route,
+      settings,
+      output: run.output,
+      refs: encodeRefs(window, state.lastRequest),
+      window,
+      steered: run.steering.map((input) => input.seq),
+      inputTokens,
+      reservation: reserved,
+      recovery: run.interrupted,
+    },
+  ];
+}
+
+/** Caps hold with the reservation counted, so that a run never spends past them (G11). */
+function overCap(run: RunState, { limits }: AgentManifest, reserved: { readonly costMicros: number; readonly tokens: number }): ThreadDraft | null {
+  if (limits.maxTokens !== null && run.tokens + reserved.tokens > limits.maxTokens) {
+    return failed(run, "token_cap", `${run.tokens} of ${limits.maxTokens} tokens are spent, and the next call reserves ${reserved.tokens}`);
+  }
+  if (limits.maxCostMicros !== null && run.costMicros + reserved.costMicros > limits.maxCostMicros) {
+    return failed(
+      run,
+      "cost_cap",
+      `${run.costMicros} of ${limits.maxCostMicros} micro-dollars are spent, and the next call reserves ${reserved.costMicros}`,
+    );
+  }
+  return null;
+}
+
+function complete(run: RunState, finish: RunFinish): Effect {
+  return { type: "complete_run", runId: run.runId, definition: run.definition, finish, answerSeq: run.lastTextSeq };
+}
+
+function record(drafts: readonly ThreadDraft[]): Effect {
+  return { type: "record", drafts };
+}
+
+function failed(run: RunState, reason: RunFailure, message: string): ThreadDraft {
+  return { type: "run.failed", payload: { reason, message }, scope: runScope(run) };
+}
+
+function cancelled(run: RunState, reason: string): ThreadDraft {
+  return { type: "run.cancelled", payload: { reason }, scope: runScope(run) };
+}

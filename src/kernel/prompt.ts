@@ -1,0 +1,188 @@
+/**
+ * Prompt compilation: references into the log -> the exact messages of a request, and their digest (K10, K11).
+ *
+ * Incremental: a compiler keeps what it compiled last, so a request that appends to the one before costs its new
+ * messages only. The digest is a chain over the preamble and each message, so that a prefix shared with an earlier
+ * request shows as an equal link. No clock, no randomness: the same references give the same bytes on any machine.
+ */
+import { canonicalJson, type Json, utf8 } from "#shared/json.ts";
+import type { Hasher } from "#ports/hasher.ts";
+import type { ModelRequest, OutputSpec, PromptCall, PromptMessage, PromptReasoning, PromptText } from "#ports/model.ts";
+import type { AnswerPart, PromptRef, ThreadEvent } from "./events.ts";
+import type { AgentManifest } from "./manifest.ts";
+import { contextText, planText, refusalText, resultText, shownParts, userText } from "./prompt-text.ts";
+import { isSameRef } from "./window.ts";
+
+/** PERSISTED CONTRACT: recorded with each request. Raise it with any change of compiled bytes. */
+export const COMPILER_VERSION = 1;
+
+/** Names of the calls that the newest assistant message made, by call id: what a result may answer. */
+export type OpenCalls = ReadonlyMap<string, string>;
+const NO_CALLS: OpenCalls = new Map();
+
+/** Everything of a request but its messages: what its digest chain starts from. */
+export function preamble(manifest: AgentManifest, output: OutputSpec | null): Omit<ModelRequest, "messages"> {
+  const { instructions, settings } = manifest;
+  const tools = manifest.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  return { instructions, tools, settings, output };
+}
+
+export function preambleDigest(hasher: Hasher, manifest: AgentManifest, output: OutputSpec | null): string {
+  const { route } = manifest;
+  const content = { compiler: COMPILER_VERSION, route, ...preamble(manifest, output) };
+  return hasher.sha256(utf8(canonicalJson(content as unknown as Json)));
+}
+
+export function chainDigest(hasher: Hasher, previous: string, message: PromptMessage): string {
+  return hasher.sha256(utf8(previous), utf8(canonicalJson(message as unknown as Json)));
+}
+
+/**
+ * The message a reference stands for; null when nothing of it is left to show (K9). A result whose call is not shown,
+ * because its answer was erased, is left out with it: no history makes a request invalid (K8).
+ */
+export function compileMessage(ref: PromptRef, event: ThreadEvent, calls: OpenCalls): PromptMessage | null {
+  const [, , cut] = ref;
+  switch (event.type) {
+    case "input.received":
+      return toUser(userText(event.payload), cut);
+    case "context.added":
+      return toUser(contextText(event.payload), cut);
+    case "plan.updated":
+      return toUser(planText(event.payload), cut);
+    case "model.answered": {
+      const content = shownParts(event.payload?.parts ?? []).map(toAssistantPart);
+      return content.length === 0 ? null : { role: "assistant", content };
+    }
+    case "tool.finished":
+      return toResult(event, cutText(resultText(event.payload), cut), calls);
+    case "tool.refused":
+      return toResult(event, cutText(refusalText(event.payload), cut), calls);
+    default:
+      return null;
+  }
+}
+
+function toUser(text: string, cut: number): PromptMessage {
+  return { role: "user", content: [{ type: "text", text: cutText(text, cut) }] };
+}
+
+function toResult(event: ThreadEvent, output: string, calls: OpenCalls): PromptMessage | null {
+  const callId = event.header.call;
+  const name = callId === null ? undefined : calls.get(callId);
+  if (callId === null || name === undefined) return null;
+  const isError = event.type !== "tool.finished" || (event.payload !== null && event.payload.result.status !== "ok");
+  return { role: "tool", content: [{ type: "result", callId, name, output, isError }] };
+}
+
+function toAssistantPart(part: AnswerPart): PromptText | PromptReasoning | PromptCall {
+  switch (part.type) {
+    case "text":
+      return { type: "text", text: part.text };
+    case "reasoning":
+      return { type: "reasoning", text: part.text, meta: part.meta };
+    case "call":
+      return { type: "call", callId: part.callId, name: part.name, args: part.args ?? { _raw: part.argsText } };
+  }
+}
+
+/** Keeps `cut` characters, on a code point boundary, and says what is missing. 0 keeps all. */
+export function cutText(text: string, cut: number): string {
+  if (cut === 0 || cut >= text.length) return text;
+  const splitsPair = /[\uD800-\uDBFF]/.test(text.charAt(cut - 1)) && /[\uDC00-\uDFFF]/.test(text.charAt(cut));
+  const end = splitsPair ? cut - 1 : cut;
+  return `${text.slice(0, end)}\n[${text.length - end} of ${text.length} characters left out]`;
+}
+
+export interface PromptSource {
+  readonly manifest: AgentManifest;
+  /** Hash of the manifest: what a kept preamble is known by. */
+  readonly definition: string;
+  readonly output: OutputSpec | null;
+  readonly window: readonly PromptRef[];
+}
+export interface CompiledPrompt {
+  readonly request: ModelRequest;
+  /** Last link of the chain. */
+  readonly digest: string;
+}
+
+interface Link {
+  readonly ref: PromptRef;
+  readonly message: PromptMessage | null;
+  readonly digest: string;
+  readonly calls: OpenCalls;
+}
+
+/**
+ * Keeps the links of the newest prompt, and so the texts of it: a host that erases an event must `clear` it.
+ * `read` gives an event by seq, from the log.
+ */
+export class PromptCompiler {
+  readonly #hasher: Hasher;
+  readonly #read: (seq: number) => ThreadEvent | null;
+  #head: { readonly key: string; readonly digest: string } | null = null;
+  #links: readonly Link[] = [];
+
+  constructor(hasher: Hasher, read: (seq: number) => ThreadEvent | null) {
+    this.#hasher = hasher;
+    this.#read = read;
+  }
+
+  /** Throws `TypeError` when a reference names no event: the caller's window is not of this log. */
+  compile(source: PromptSource): CompiledPrompt {
+    const head = this.#headFor(source);
+    const links = this.#sharedLinks(source.window);
+    const known = new Map(this.#links.map((link) => [link.ref[0], link]));
+    let last = links.at(-1);
+    for (const ref of source.window.slice(links.length)) {
+      last = this.#next(ref, last ?? null, { head, known });
+      links.push(last);
+    }
+    this.#links = links;
+    const messages = links.flatMap((link) => (link.message === null ? [] : [link.message]));
+    return { request: { ...preamble(source.manifest, source.output), messages }, digest: last?.digest ?? head };
+  }
+
+  clear(): void {
+    this.#links = [];
+    this.#head = null;
+  }
+
+  #headFor({ manifest, definition, output }: PromptSource): string {
+    const key = `${definition} ${output === null ? "" : canonicalJson(output as unknown as Json)}`;
+    if (this.#head?.key === key) return this.#head.digest;
+    this.#head = { key, digest: preambleDigest(this.#hasher, manifest, output) };
+    // Every link chains from the head, and keeps its message below when the head changes.
+    this.#links = this.#links.map((link) => ({ ...link, digest: "" }));
+    return this.#head.digest;
+  }
+
+  #sharedLinks(window: readonly PromptRef[]): Link[] {
+    let shared = 0;
+    while (isSameRef(this.#links[shared]?.ref, window[shared]) && this.#links[shared]?.digest !== "") shared += 1;
+    return this.#links.slice(0, shared);
+  }
+
+  #next(ref: PromptRef, previous: Link | null, { head, known }: { readonly head: string; readonly known: ReadonlyMap<number, Link> }): Link {
+    const open = previous?.calls ?? NO_CALLS;
+    const kept = known.get(ref[0]);
+    const message = kept !== undefined && isSameRef(kept.ref, ref) ? kept.message : this.#compile(ref, open);
+    const before = previous?.digest ?? head;
+    const digest = message === null ? before : chainDigest(this.#hasher, before, message);
+    return { ref, message, digest, calls: callsAfter(message, open) };
+  }
+
+  #compile(ref: PromptRef, calls: OpenCalls): PromptMessage | null {
+    const event = this.#read(ref[0]);
+    if (event === null) throw new TypeError(`no event ${ref[0]} to compile a prompt from`);
+    return compileMessage(ref, event, calls);
+  }
+}
+
+function callsAfter(message: PromptMessage | null, before: OpenCalls): OpenCalls {
+  if (message === null || message.role === "tool") return before;
+  if (message.role === "user") return NO_CALLS;
+  const calls = message.content.flatMap((part) => (part.type === "call" ? [[part.callId, part.name] as const] : []));
+  return calls.length === 0 ? NO_CALLS : new Map(calls);
+}
