@@ -1,9 +1,9 @@
 /** Prices: integer micro-dollars per million tokens of a route, from a versioned table. */
-export interface RoutePrice {
+import type { Price } from "#kernel/reservation.ts";
+
+export interface RoutePrice extends Price {
   readonly version: string;
-  readonly inputMicrosPerMTok: number;
-  readonly cachedInputMicrosPerMTok: number;
-  readonly outputMicrosPerMTok: number;
+  readonly cachedInputMicrosPerMillion: number;
 }
 export interface Prices {
   /** Null where nothing is known: such calls cost 0 and carry no price version. */

@@ -3,15 +3,16 @@
  * of an attempt are deleted in the transaction of its outcome, so text is never stored twice.
  */
 export interface StreamBlock {
-  /** Id of the attempt's intent. */
-  readonly intentId: string;
-  /** UTF-16 code units of the attempt's text before this block. */
-  readonly offset: number;
+  /** Seq of the attempt's `model.requested`. */
+  readonly seq: number;
+  readonly attempt: number;
+  /** 0 for the attempt's first block. */
+  readonly idx: number;
   readonly text: string;
 }
 export interface StreamBlocks {
   append(block: StreamBlock): void;
-  /** The attempt's text so far, blocks joined in order. */
-  read(intentId: string): string;
-  delete(intentId: string): void;
+  /** Blocks of the attempt, in order. */
+  read(seq: number): readonly StreamBlock[];
+  delete(seq: number): void;
 }

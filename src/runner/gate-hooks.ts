@@ -15,6 +15,8 @@ interface EffectScope {
   readonly runId: string;
   readonly step: number;
   readonly attempt: number;
+  /** What the kernel counts against the run's own caps (G11). */
+  readonly reservation: Reservation;
   readonly state: ThreadState;
 }
 export interface ModelView extends EffectScope {

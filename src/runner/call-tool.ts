@@ -1,0 +1,190 @@
+/**
+ * One attempt of one tool call, as a crossing of the gate.
+ *
+ * T2 the tool sees the arguments that were recorded. T5 a throw or a timeout is an error result. T6 staged file changes
+ * and the plan commit with the outcome. T9 a tool that is gone, or differs from the run's pin, is never run.
+ * The timeout ends the waiting, not the tool: what a deaf tool answers later is dropped, its signal was aborted.
+ */
+import type { CallTool } from "#kernel/effects.ts";
+import type { Refusal, Settlement, ThreadDraft, ToolResult } from "#kernel/events.ts";
+import type { ToolPin } from "#kernel/manifest.ts";
+import type { EventScope } from "#ports/event-log.ts";
+import type { PlanItem, Tool, ToolContext } from "#ports/tool.ts";
+import type { Sandbox } from "#ports/sandbox.ts";
+import type { WorkspaceStore } from "#ports/workspace-store.ts";
+import type { WorkspaceSession } from "#ports/workspace.ts";
+import type { Json, JsonObject } from "#shared/json.ts";
+import type { Admission, Crossing, DispatchContext, Outcome } from "./crossing.ts";
+import type { ToolView } from "./gate-hooks.ts";
+import { whenAborted } from "./model-stream.ts";
+import type { Timers } from "./timers.ts";
+import { isPinned } from "./tool-pin.ts";
+import { toErrorCode, toErrorMessage, toErrorResult, toResultText, toToolResult, toUnknownResult, type ResultLimits } from "./tool-result.ts";
+
+export interface ToolCallDeps {
+  readonly view: ToolView;
+  /** As registered now; null when there is none of this name. */
+  readonly tool: Tool | null;
+  readonly plan: readonly PlanItem[];
+  readonly sandbox: Sandbox;
+  readonly workspace: WorkspaceStore;
+  readonly timers: Timers;
+  readonly now: () => number;
+  readonly intentId: string;
+  /** Of the first attempt, or minted now. */
+  readonly idempotencyKey: string;
+}
+
+type Ran =
+  | { readonly type: "value"; readonly value: Json }
+  | { readonly type: "not_happened" }
+  | { readonly type: "failed"; readonly code: string; readonly message: string };
+
+const FREE: Settlement = { costMicros: 0, tokens: 0, estimated: false };
+
+export class ToolCrossing implements Crossing {
+  readonly #effect: CallTool;
+  readonly #deps: ToolCallDeps;
+  readonly #scope: EventScope;
+
+  constructor(effect: CallTool, deps: ToolCallDeps) {
+    this.#effect = effect;
+    this.#deps = deps;
+    const { runId, step, callId, attempt, definition } = effect;
+    this.#scope = { run: runId, step, call: callId, attempt, definition };
+  }
+
+  get intentId(): string {
+    return this.#deps.intentId;
+  }
+  get view(): ToolView {
+    return this.#deps.view;
+  }
+  get unavailable(): Refusal | null {
+    return toUnavailable(this.#deps.view.pin, this.#deps.tool);
+  }
+
+  refuse(refusal: Refusal): readonly ThreadDraft[] {
+    return [{ type: "tool.refused", payload: { name: this.#effect.name, refusal }, scope: this.#scope }];
+  }
+
+  intent({ verdicts, reservation, args }: Admission): ThreadDraft {
+    const { view, idempotencyKey, intentId } = this.#deps;
+    const { name, version, effect } = view.pin;
+    return {
+      type: "tool.started",
+      id: intentId,
+      payload: { name, version, args: args ?? view.args, effect, idempotencyKey, mode: this.#effect.mode, verdicts, reservation },
+      scope: this.#scope,
+    };
+  }
+
+  async dispatch(args: JsonObject | null, context: DispatchContext): Promise<Outcome> {
+    const { view, tool, workspace } = this.#deps;
+    const session = workspace.session();
+    const staged: { plan: readonly PlanItem[] | null } = { plan: null };
+    const ran = await this.#run(tool, args ?? view.args, { session, staged, signal: context.signal });
+    await context.dispatched();
+    if (ran.type === "not_happened") return this.#notHappened();
+    const limits: ResultLimits = { callId: view.callId, maxResultBytes: view.pin.limits.maxResultBytes, files: session };
+    const result = await this.#toResult(ran, limits, context);
+    const failed = result.status !== "ok";
+    return {
+      drafts: this.#outcome(result, failed ? null : staged.plan),
+      settlement: FREE,
+      changes: failed ? [] : session.changes(),
+      without: (error) => this.#outcome(toErrorResult(toErrorCode(error), toErrorMessage(error), limits), null),
+      // Giving up because it was told to says nothing about what had happened by then.
+      late: ran.type === "failed" && context.signal.aborted ? null : { ...result, handle: null },
+    };
+  }
+
+  async #run(
+    tool: Tool | null,
+    args: JsonObject,
+    run: { session: WorkspaceSession; staged: { plan: readonly PlanItem[] | null }; signal: AbortSignal },
+  ): Promise<Ran> {
+    if (tool === null) return { type: "failed", code: "tool_unavailable", message: "The tool is gone." };
+    const { timeoutMs } = this.#deps.view.pin.limits;
+    const deadline = new AbortController();
+    const stop = this.#deps.timers.after(timeoutMs, () => deadline.abort(new DOMException(`no result within ${timeoutMs} ms`, "TimeoutError")));
+    const signal = AbortSignal.any([run.signal, deadline.signal]);
+    try {
+      // A cancelled run does not wait, but its late result is recorded, so only the deadline ends the waiting here.
+      return await Promise.race([this.#invoke(tool, args, this.#context(run, signal)), whenAborted(deadline.signal)]);
+    } catch (error) {
+      const timedOut = deadline.signal.aborted;
+      return {
+        type: "failed",
+        code: timedOut ? "tool_timeout" : toErrorCode(error),
+        message: timedOut ? `The tool gave no result within ${timeoutMs} ms.` : toErrorMessage(error),
+      };
+    } finally {
+      stop();
+    }
+  }
+
+  async #invoke(tool: Tool, args: JsonObject, context: ToolContext): Promise<Ran> {
+    if (this.#effect.mode === "execute") return { type: "value", value: await tool.execute(args, context) };
+    if (tool.check === undefined) throw new Error("The tool cannot say whether the first attempt happened.");
+    const checked = await tool.check(context.idempotencyKey, args, context);
+    return checked.happened ? { type: "value", value: checked.result } : { type: "not_happened" };
+  }
+
+  #context(
+    run: { session: WorkspaceSession; staged: { plan: readonly PlanItem[] | null } },
+    signal: AbortSignal,
+  ): ToolContext {
+    const { idempotencyKey, view, plan, sandbox, now } = this.#deps;
+    return {
+      idempotencyKey,
+      attempt: view.attempt,
+      signal,
+      now: now(),
+      files: run.session,
+      sandbox,
+      plan,
+      setPlan: (items) => {
+        run.staged.plan = items;
+      },
+    };
+  }
+
+  async #toResult(ran: Exclude<Ran, { type: "not_happened" }>, limits: ResultLimits, context: DispatchContext): Promise<ToolResult> {
+    const text = ran.type === "value" ? toResultText(ran.value) : ran.message;
+    try {
+      const shown = await context.guardrail.toolOutput(this.#deps.view, text);
+      if (ran.type === "value") return toToolResult(shown.toWellFormed(), limits);
+      return this.#effect.mode === "check" ? toUnknownResult(shown, limits) : toErrorResult(ran.code, shown, limits);
+    } catch {
+      // Fail closed: what could not be screened is not shown.
+      return toErrorResult("denied_by_policy", "The result was withheld: it could not be screened.", limits);
+    }
+  }
+
+  #outcome(result: ToolResult, plan: readonly PlanItem[] | null): readonly ThreadDraft[] {
+    const finished: ThreadDraft = {
+      type: "tool.finished",
+      payload: { result, settlement: FREE },
+      scope: { ...this.#scope, cause: this.#deps.intentId },
+    };
+    return plan === null ? [finished] : [finished, { type: "plan.updated", payload: { items: plan }, scope: this.#scope }];
+  }
+
+  /** The check's own outcome: the call is free to run. */
+  #notHappened(): Outcome {
+    const drafts: readonly ThreadDraft[] = [
+      { type: "tool.interrupted", payload: { next: "rerun" }, scope: { ...this.#scope, cause: this.#deps.intentId } },
+    ];
+    return { drafts, settlement: FREE, changes: [], without: null, late: null };
+  }
+}
+
+function toUnavailable(pin: ToolPin, tool: Tool | null): Refusal | null {
+  if (tool === null) {
+    return { code: "tool_unavailable", message: `The tool ${pin.name} is no longer part of this agent. Continue without it.` };
+  }
+  if (isPinned(pin, tool)) return null;
+  const message = `The tool ${pin.name} has changed since this run began (${pin.version} then, ${tool.version} now). Continue without it.`;
+  return { code: "tool_unavailable", message };
+}

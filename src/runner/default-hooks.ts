@@ -1,0 +1,38 @@
+/**
+ * The hooks of a deployment that plugs in none: approvals are required where a tool asks for them (T10), and
+ * nothing else is asked of an effect than what its run allows.
+ */
+import type { Prices } from "#ports/prices.ts";
+import type { BudgetHook, GateHooks, GuardrailHook, LoopGuardHook, PolicyHook } from "./gate-hooks.ts";
+
+export const DEFAULT_POLICY: PolicyHook = {
+  check: (view) =>
+    view.kind === "tool" && view.pin.approval === "always"
+      ? { allow: "ask", message: `The tool ${view.pin.name} runs only after a person has approved the call, and nobody has.` }
+      : { allow: true, verdict: "allow" },
+};
+
+export const NO_GUARDRAIL: GuardrailHook = {
+  holdsLiveText: false,
+  input: () => ({ allow: true, verdict: "none" }),
+  toolOutput: (_view, text) => text,
+  modelText: (_view, text) => text,
+};
+
+export const NO_LOOP_GUARD: LoopGuardHook = { check: () => ({ allow: true, verdict: "none" }) };
+
+/** Nothing beyond the run's own caps, which the kernel checks with this reservation counted (G11). */
+export const NO_BUDGET: BudgetHook = {
+  reserve: (view) => ({ allow: true, reservation: view.reservation }),
+  settle: () => undefined,
+};
+
+export const DEFAULT_HOOKS: GateHooks = {
+  policy: DEFAULT_POLICY,
+  guardrail: NO_GUARDRAIL,
+  loopGuard: NO_LOOP_GUARD,
+  budget: NO_BUDGET,
+};
+
+/** Every route unknown: calls cost 0 and carry no price version. */
+export const NO_PRICES: Prices = { price: () => null };

@@ -1,0 +1,251 @@
+/**
+ * Journal: the one line through which a thread's log grows, and the state folded from it.
+ *
+ * Invariants:
+ * J1 State equals the fold of the log: an event that `evolve` refuses is rolled back with its whole append (K14).
+ * J2 Bookkeeping the kernel asks for is part of the append that causes it: no crash can fall between an outcome and the
+ *    records that follow from it, and a step costs fewer transactions.
+ * J3 Once closed (crash, stale epoch, shutdown) nothing is appended.
+ */
+import { THREAD_FOLD } from "#kernel/evolve.ts";
+import { nextEffects } from "#kernel/next-effects.ts";
+import type { Effect } from "#kernel/effects.ts";
+import type { ThreadDraft, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import { pinOf, type ThreadState } from "#kernel/state.ts";
+import type { Clock } from "#ports/clock.ts";
+import type { EventHeader, EventLog, EventScope, LogMode } from "#ports/event-log.ts";
+import type { Ids } from "#ports/ids.ts";
+import type { Prices } from "#ports/prices.ts";
+import { invariant } from "#shared/exhaustive.ts";
+import { AppError } from "#shared/errors.ts";
+import { completeRun } from "./complete-run.ts";
+
+/** Records that follow from one append end after a few rounds; more means a kernel that never settles. */
+const MAX_FOLLOW_UPS = 64;
+const RECENT_EVENTS = 128;
+const SNAPSHOT_EVERY = 200;
+
+export interface JournalDeps {
+  readonly log: EventLog<ThreadEvents>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly prices: Prices;
+  /** Runs `work` in one transaction of the database that the log lies in; nested calls join it. */
+  transact<T>(work: () => T): T;
+}
+export type AppendListener = {
+  /** In the transaction of the append. */
+  readonly within: (events: readonly ThreadEvent[]) => void;
+  /** After it is durable. */
+  readonly appended: (events: readonly ThreadEvent[]) => void;
+};
+
+export class Journal {
+  readonly #deps: JournalDeps;
+  readonly #listener: AppendListener;
+  readonly #recent = new Map<number, ThreadEvent>();
+  readonly #speculative = new Map<number, ThreadEvent>();
+  #state: ThreadState;
+  #seq: number;
+  #snapshotSeq: number;
+  #closed: string | null = null;
+  #corrupt: LogMode | null = null;
+
+  /** Folds from the newest snapshot. A log that cannot be folded, or not be written, is closed and stays readable. */
+  constructor(deps: JournalDeps, listener: AppendListener) {
+    this.#deps = deps;
+    this.#listener = listener;
+    const folded = this.#fold();
+    this.#state = folded.state;
+    this.#seq = folded.seq;
+    this.#snapshotSeq = folded.seq;
+    if (!this.mode.writable) this.close(this.mode.message);
+  }
+
+  /** Why nothing may be appended, in the words of the log. */
+  get mode(): LogMode {
+    return this.#corrupt ?? this.#deps.log.mode;
+  }
+  get state(): ThreadState {
+    return this.#state;
+  }
+  /** Seq of the newest event. */
+  get seq(): number {
+    return this.#seq;
+  }
+  get closed(): string | null {
+    return this.#closed;
+  }
+  close(reason: string): void {
+    this.#closed ??= reason;
+  }
+
+  /** After an erasure: nothing of what is gone from the log stays in memory. */
+  refold(): void {
+    this.#recent.clear();
+    const folded = this.#fold();
+    this.#state = folded.state;
+    this.#seq = folded.seq;
+    this.#snapshotSeq = folded.seq;
+    if (!this.mode.writable) this.close(this.mode.message);
+  }
+
+  effects(): readonly Effect[] {
+    return this.#effectsOf(this.#state);
+  }
+
+  /** An event of this log, also one that is part of the append being prepared. Throws when there is none. */
+  eventAt(seq: number): ThreadEvent {
+    const event = this.#speculative.get(seq) ?? this.#recent.get(seq) ?? this.#deps.log.get(seq);
+    invariant(event !== null, `event ${seq} exists`);
+    return event;
+  }
+
+  /**
+   * Appends what `build` answers and every record that follows from it. `build` runs inside the transaction, so what it
+   * stores beside the log commits with the events or not at all; so does `within`, which sees what was stored.
+   */
+  append(
+    build: () => readonly ThreadDraft[],
+    within?: (events: readonly ThreadEvent[]) => void,
+  ): readonly ThreadEvent[] {
+    if (this.#closed !== null) throw new AppError("unavailable", `thread is closed: ${this.#closed}`, { retryable: true });
+    const at = this.#deps.clock.now();
+    let next = this.#state;
+    const events = this.#deps.transact(() => {
+      const drafts = this.#withFollowUps(build(), at);
+      if (drafts.length === 0) return [];
+      return this.#deps.log.append(drafts, {
+        at,
+        expectedSeq: this.#seq,
+        within: (stored) => {
+          next = stored.reduce((state, event) => THREAD_FOLD.evolve(state, event), next);
+          this.#listener.within(stored);
+          within?.(stored);
+        },
+      });
+    });
+    if (events.length === 0) return events;
+    this.#state = next;
+    this.#seq += events.length;
+    for (const event of events) this.#remember(event);
+    this.#listener.appended(events);
+    return events;
+  }
+
+  /** Off the hot path of a step: called when nothing is in flight. */
+  snapshotWhenDue(every = SNAPSHOT_EVERY): void {
+    if (this.#closed !== null || this.#seq - this.#snapshotSeq < every) return;
+    this.#deps.log.saveSnapshot(THREAD_FOLD, this.#state, this.#seq);
+    this.#snapshotSeq = this.#seq;
+  }
+
+  #fold(): { readonly state: ThreadState; readonly seq: number } {
+    const { log } = this.#deps;
+    try {
+      return log.fold(THREAD_FOLD);
+    } catch (error) {
+      if (log.mode.writable) this.#corrupt = { writable: false, reason: "log_corrupt", message: toMessage(error) };
+      return { state: THREAD_FOLD.initial(), seq: log.head().seq };
+    }
+  }
+
+  #effectsOf(state: ThreadState): readonly Effect[] {
+    const { clock, log, prices } = this.#deps;
+    const route = state.run === null ? null : pinOf(state, state.run.definition)?.manifest.route;
+    return nextEffects(state, { now: clock.now(), epoch: log.epoch, price: route == null ? null : prices.price(route) });
+  }
+
+  /** Finds the records by folding events that are not stored yet, at the seqs and ids they will have. */
+  #withFollowUps(drafts: readonly ThreadDraft[], at: number): readonly ThreadDraft[] {
+    const all: ThreadDraft[] = [];
+    let state = this.#state;
+    let more = drafts;
+    try {
+      for (let round = 0; round <= MAX_FOLLOW_UPS; round += 1) {
+        for (const draft of more) {
+          const complete: ThreadDraft = { ...draft, id: draft.id ?? this.#deps.ids.next("evt") };
+          const event = this.#foresee(complete, this.#seq + all.length + 1, at);
+          state = THREAD_FOLD.evolve(state, event);
+          this.#speculative.set(event.header.seq, event);
+          all.push(complete);
+        }
+        more = this.#recordsOf(state);
+        if (more.length === 0) return all;
+      }
+    } finally {
+      this.#speculative.clear();
+    }
+    throw new AppError("internal", "the kernel's records do not settle", { kind: "faulted" });
+  }
+
+  #recordsOf(state: ThreadState): readonly ThreadDraft[] {
+    return this.#effectsOf(state).flatMap((effect) => {
+      if (effect.type === "record") return effect.drafts;
+      if (effect.type === "complete_run") return [completeRun(effect, (seq) => this.eventAt(seq))];
+      return [];
+    });
+  }
+
+  #foresee(draft: ThreadDraft, seq: number, at: number): ThreadEvent {
+    const header: EventHeader = {
+      ...EMPTY_HEADER,
+      ...draft.scope,
+      logId: this.#deps.log.logId,
+      seq,
+      id: draft.id ?? "",
+      type: draft.type,
+      at,
+      epoch: this.#deps.log.epoch,
+    };
+    // Type and payload come from one draft, so they belong together; the compiler cannot correlate a union's members.
+    return { type: draft.type, header, hash: "", payload: draft.payload } as ThreadEvent;
+  }
+
+  #remember(event: ThreadEvent): void {
+    this.#recent.set(event.header.seq, event);
+    this.#recent.delete(event.header.seq - RECENT_EVENTS);
+  }
+}
+
+function toMessage(error: unknown): string {
+  return error instanceof Error ? error.message : "the log cannot be folded";
+}
+
+const EMPTY_SCOPE: Required<EventScope> = {
+  tenant: null,
+  agent: null,
+  definition: null,
+  thread: null,
+  run: null,
+  step: null,
+  call: null,
+  attempt: null,
+  cause: null,
+  traceId: null,
+  spanId: null,
+  parentSpanId: null,
+  rootRun: null,
+  parentRun: null,
+  depth: null,
+  deadline: null,
+  actor: null,
+  subject: null,
+  origin: null,
+  costMicros: null,
+  costKind: null,
+  priceVersion: null,
+  leaseId: null,
+};
+const EMPTY_HEADER: EventHeader = {
+  ...EMPTY_SCOPE,
+  logId: "",
+  seq: 0,
+  id: "",
+  type: "",
+  version: 1,
+  at: 0,
+  epoch: 0,
+  payload: { digest: "", bytes: 0, ref: null, encoding: "json", keyId: null },
+  prev: "",
+};

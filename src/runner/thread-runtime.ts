@@ -1,0 +1,237 @@
+/**
+ * ThreadRuntime: one whole thread over ports, the same in a Durable Object and in plain Node.
+ *
+ * Owns the loop `next effects -> gate -> append`. Does not own storage, alarms, sockets or who may ask: those are the
+ * host's. Invariants:
+ * R1 `submit` is synchronous and durable when it answers (K1); a key or message id known already answers the first
+ *    receipt (K2).
+ * R2 `drive` is single-flight; a command that arrives meanwhile is picked up by the drive in progress.
+ * R3 Opening is the whole of recovery: what an earlier process left open shows as an intent of an older epoch, and the
+ *    kernel says what becomes of it (G6 to G9).
+ * R4 A runtime whose storage failed, or whose epoch is old, stops for good; its host opens a new one.
+ */
+import type { CallModel, CallTool, Effect } from "#kernel/effects.ts";
+import type { CommandContext, Receipt, Rejection, ThreadCommand } from "#kernel/commands.ts";
+import { decide } from "#kernel/decide.ts";
+import type { ThreadState } from "#kernel/state.ts";
+import type { CommandStore } from "#ports/command-store.ts";
+import type { ErasureReceipt, LogMode } from "#ports/event-log.ts";
+import type { StreamBlocks } from "#ports/stream-blocks.ts";
+import { isAppError, type ErrorCode } from "#shared/errors.ts";
+import { err, ok, type Result } from "#shared/result.ts";
+import type { Crossing } from "./crossing.ts";
+import { CrossingFactory, type EffectDeps } from "./crossing-factory.ts";
+import { Gate } from "./gate.ts";
+import type { Boundary } from "./gate-hooks.ts";
+import { Journal, type JournalDeps } from "./journal.ts";
+import { Latch } from "./latch.ts";
+import { LiveText } from "./live-text.ts";
+import { takeUpOpenAttempt } from "./recover.ts";
+import { StreamHub, type StreamOptions, type StreamSubscription } from "./stream.ts";
+
+export interface ThreadDeps extends JournalDeps, EffectDeps {
+  readonly commands: CommandStore;
+  readonly blocks: StreamBlocks;
+  readonly boundary: Boundary;
+}
+
+export type SubmitRefusal =
+  | Rejection
+  | { readonly reason: "idempotency_conflict" }
+  | { readonly reason: "read_only"; readonly code: ErrorCode; readonly message: string };
+
+export type DriveResult = { readonly next: "idle" } | { readonly next: "wait"; readonly at: number };
+
+export class ThreadRuntime {
+  readonly #deps: ThreadDeps;
+  readonly #journal: Journal;
+  readonly #hub: StreamHub;
+  readonly #gate: Gate;
+  readonly #crossings: CrossingFactory;
+  readonly #latch = new Latch();
+  #driving: Promise<DriveResult> | null = null;
+  #fault: { readonly error: unknown } | null = null;
+
+  /** Never throws on a log that can be read: one that cannot be run opens read-only (L6, K14). */
+  static open(deps: ThreadDeps): ThreadRuntime {
+    return new ThreadRuntime(deps);
+  }
+
+  constructor(deps: ThreadDeps) {
+    this.#deps = deps;
+    const live = new LiveText(deps.blocks, deps.timers);
+    this.#hub = new StreamHub(deps.log, live);
+    this.#journal = new Journal(deps, {
+      within: (events) => events.forEach((event) => live.dropBlocks(event)),
+      appended: (events) => this.#hub.appended(events),
+    });
+    this.#crossings = new CrossingFactory(deps, this.#journal, this.#hub);
+    this.#gate = new Gate({
+      journal: this.#journal,
+      hooks: deps.hooks,
+      boundary: deps.boundary,
+      workspace: deps.workspace,
+      settled: () => this.#latch.notify(),
+      faulted: (error) => this.#stop(error),
+    });
+    takeUpOpenAttempt(this.#journal.state, live);
+  }
+
+  get state(): ThreadState {
+    return this.#journal.state;
+  }
+  get mode(): LogMode {
+    return this.#journal.mode;
+  }
+
+  /**
+   * Decides, appends and stores the receipt in one transaction. `within` runs in it too, for content that the command
+   * names (a file's chunks). Throws only where storage does.
+   */
+  submit(command: ThreadCommand, context: CommandContext, within: () => void = () => undefined): Result<Receipt, SubmitRefusal> {
+    const closed = this.#refuseWhenClosed();
+    if (closed !== null) return err(closed);
+    const keys = toKeys(command, context);
+    for (const key of keys) {
+      const known = this.#deps.commands.get(key);
+      if (known === null) continue;
+      return known.bodyDigest === context.bodyDigest ? ok(known.receipt) : err({ reason: "idempotency_conflict" });
+    }
+    const decided = decide(this.state, command, context);
+    if (!decided.ok) return decided;
+    const { drafts, receipt: undated } = decided.value;
+    let receipt: Receipt = { ...undated, seq: this.#journal.seq + drafts.length };
+    const remember = (): void => {
+      for (const key of keys) {
+        this.#deps.commands.put(key, { bodyDigest: context.bodyDigest, receipt, at: this.#deps.clock.now() });
+      }
+    };
+    if (drafts.length === 0) {
+      receipt = { ...receipt, seq: this.#journal.seq };
+      this.#deps.transact(remember);
+      return ok(receipt);
+    }
+    try {
+      this.#journal.append(
+        () => {
+          within();
+          return drafts;
+        },
+        () => remember(),
+      );
+    } catch (error) {
+      const refusal = this.#closeWhenStale(error);
+      if (refusal === null) throw error;
+      return err(refusal);
+    }
+    this.#gate.abortClosed("the run was cancelled");
+    this.#latch.notify();
+    return ok(receipt);
+  }
+
+  /** Works until nothing is left to do, or nothing before a time. Rejects when this runtime has to be opened again. */
+  drive(): Promise<DriveResult> {
+    this.#latch.notify();
+    this.#driving ??= this.#run();
+    return this.#driving;
+  }
+
+  subscribe(options: StreamOptions): StreamSubscription {
+    return this.#hub.subscribe(options);
+  }
+
+  /**
+   * Erases payloads and everything that was read from them: state is folded again, prompts and streams read anew. Which
+   * events may be erased is the host's to check (`isErasable`).
+   */
+  erase(seqs: readonly number[]): ErasureReceipt {
+    const receipt = this.#deps.log.erase(seqs);
+    this.#journal.refold();
+    this.#crossings.forget();
+    this.#hub.forget();
+    this.#latch.notify();
+    return receipt;
+  }
+
+  /** Stops for good, for a shutdown: aborts what is in flight and ends all subscriptions. Nothing is lost. */
+  abort(reason: string): void {
+    this.#hub.live.flush();
+    this.#journal.close(reason);
+    this.#gate.abortAll(reason);
+    this.#hub.close();
+    this.#latch.notify();
+  }
+
+  async #run(): Promise<DriveResult> {
+    try {
+      for (;;) {
+        if (this.#fault !== null) throw this.#fault.error;
+        const result = await this.#turn();
+        if (result !== null) return result;
+      }
+    } catch (error) {
+      if (this.#closeWhenStale(error) !== null) return { next: "idle" };
+      this.#stop(error);
+      throw error;
+    } finally {
+      this.#driving = null;
+    }
+  }
+
+  /** One look at the state; null to look again. */
+  async #turn(): Promise<DriveResult | null> {
+    if (this.#journal.closed !== null) return this.#finish({ next: "idle" });
+    const effects = this.#journal.effects();
+    if (effects.some((effect) => effect.type === "record" || effect.type === "complete_run")) {
+      this.#journal.append(() => []);
+      return null;
+    }
+    const crossings = effects.flatMap((effect): readonly Crossing[] => (isGated(effect) ? [this.#crossings.create(effect)] : []));
+    if (crossings.length > 0) {
+      await this.#gate.cross(crossings);
+      return null;
+    }
+    // The outside is busy or there is nothing to do: the moment at which a snapshot delays nobody.
+    this.#journal.snapshotWhenDue();
+    if (this.#gate.hasOpenFlights()) {
+      await this.#latch.wait();
+      return null;
+    }
+    const wait = effects.find((effect) => effect.type === "wait_until");
+    return this.#finish(wait === undefined ? { next: "idle" } : { next: "wait", at: wait.at });
+  }
+
+  /** In the tick that found nothing to do, so that a command of the next tick starts a drive of its own. */
+  #finish(result: DriveResult): DriveResult {
+    this.#driving = null;
+    return result;
+  }
+
+  #stop(error: unknown): void {
+    if (this.#closeWhenStale(error) === null) this.#fault ??= { error };
+    this.abort(error instanceof Error ? error.message : "the runtime failed");
+  }
+
+  #refuseWhenClosed(): Extract<SubmitRefusal, { reason: "read_only" }> | null {
+    const { mode, closed } = this.#journal;
+    if (!mode.writable) return { reason: "read_only", code: mode.reason, message: mode.message };
+    return closed === null ? null : { reason: "read_only", code: "unavailable", message: closed };
+  }
+
+  /** Another writer has taken over: this one says no from here on, and harms nothing (L5, G10). */
+  #closeWhenStale(error: unknown): Extract<SubmitRefusal, { reason: "read_only" }> | null {
+    if (!isAppError(error) || error.code !== "stale_epoch") return null;
+    this.#journal.close("another process has taken this thread over");
+    return { reason: "read_only", code: "stale_epoch", message: error.message };
+  }
+}
+
+function isGated(effect: Effect): effect is CallModel | CallTool {
+  return effect.type === "call_model" || effect.type === "call_tool";
+}
+
+/** Keys are kept per principal, so that nobody can read another's receipt by guessing its key. */
+function toKeys(command: ThreadCommand, { actor, idempotencyKey }: CommandContext): readonly string[] {
+  const keys = idempotencyKey === null ? [] : [`key:${actor}:${idempotencyKey}`];
+  return command.type === "send_message" ? [...keys, `message:${actor}:${command.messageId}`] : keys;
+}
