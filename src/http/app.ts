@@ -1,0 +1,106 @@
+/**
+ * The HTTP application: request id, headers, log and errors around everything; authentication around the API.
+ *
+ * P1 whatever happens, an error leaves as a problem document with a stable code and the request's id.
+ * No CORS: a browser on another origin gets no answer it can read.
+ */
+import { Hono } from "hono";
+import { routePath } from "hono/route";
+import type { Context, MiddlewareHandler } from "hono";
+import type { Authenticate, AuthDeps } from "#auth/authenticate.ts";
+import { createAuth } from "#auth/authenticate.ts";
+import type { ThreadAccessDeps } from "#auth/thread-access.ts";
+import { ThreadAccess } from "#auth/thread-access.ts";
+import type { RequestLog } from "#observability/request-log.ts";
+import type { RestDeps, RestEnv } from "#protocols/rest/context.ts";
+import { refuse } from "#protocols/rest/context.ts";
+import { failure } from "#protocols/rest/errors.ts";
+import { createRestApi } from "#protocols/rest/routes.ts";
+import { LANDING_PAGE, PAGE_CSP, REFERENCE_CSP, REFERENCE_SCRIPT, referencePage } from "./pages.ts";
+import { toFailure, toReason } from "./problem.ts";
+import { setSecurityHeaders } from "./security-headers.ts";
+
+export interface AppDeps
+  extends AuthDeps, ThreadAccessDeps, Pick<RestDeps, "agents" | "toExportLine"> {
+  readonly log: RequestLog;
+  /** Where the files of swagger-ui-dist are served from. Default `/assets/swagger`. */
+  readonly swaggerPath?: string;
+}
+
+/** Throws AppError `config_invalid` when the token secret is too short. Build it once per isolate: it holds caches. */
+export function createApp(deps: AppDeps): Hono<RestEnv> {
+  const { authenticate, userTokens } = createAuth(deps);
+  const rest = createRestApi({ ...deps, threads: new ThreadAccess(deps), userTokens });
+  const app = new Hono<RestEnv>();
+  app.use(aroundRequest(deps));
+  app.get("/", (c) => c.html(LANDING_PAGE, 200, { "content-security-policy": PAGE_CSP }));
+  app.get("/healthz", (c) => c.json({ ok: true }));
+  app.get("/v1/openapi.json", (c) => c.json(rest.openApi()));
+  const reference = referencePage(deps.swaggerPath ?? "/assets/swagger");
+  app.get("/v1/reference", (c) => c.html(reference, 200, { "content-security-policy": REFERENCE_CSP }));
+  app.get("/v1/reference.js", (c) =>
+    c.body(REFERENCE_SCRIPT, 200, { "content-type": "text/javascript; charset=utf-8" }),
+  );
+  for (const path of ["/", "/healthz", "/v1/openapi.json", "/v1/reference", "/v1/reference.js"]) {
+    app.all(path, (c) => refuse(c, failure("method_not_allowed"), { headers: { allow: "GET, HEAD" } }));
+  }
+  app.use("/v1/*", requirePrincipal(authenticate));
+  app.route("/v1", rest.api);
+  app.notFound((c) => refuse(c, failure("not_found")));
+  app.onError((error, c) => {
+    c.set("errorReason", toReason(error));
+    return refuse(c, toFailure(error));
+  });
+  return app;
+}
+
+function aroundRequest({ ids, clock, log }: AppDeps): MiddlewareHandler<RestEnv> {
+  return async (c, next) => {
+    const startedAt = clock.now();
+    c.set("requestId", ids.next("req"));
+    c.set("errorCode", null);
+    c.set("errorReason", null);
+    await next();
+    c.res.headers.set("x-request-id", c.get("requestId"));
+    setSecurityHeaders(c.res.headers, { https: new URL(c.req.url).protocol === "https:" });
+    const principal = c.get("principal");
+    const route = routePath(c, -1);
+    log({
+      at: startedAt,
+      requestId: c.get("requestId"),
+      method: c.req.method,
+      route: route.includes("*") && !route.endsWith("/files/*") ? null : route,
+      status: c.res.status,
+      durationMs: clock.now() - startedAt,
+      // Unset until authentication, although the type of the variables cannot say so.
+      tenant: principal?.tenant ?? null,
+      principal: principal?.id ?? null,
+      code: c.get("errorCode"),
+      reason: c.get("errorReason"),
+    });
+  };
+}
+
+function requirePrincipal(authenticate: Authenticate): MiddlewareHandler<RestEnv> {
+  return async (c, next) => {
+    const principal = await authenticate(c.req.header("authorization") ?? null, deferTo(c));
+    if (!principal.ok) {
+      c.set("errorReason", principal.error);
+      return refuse(c, failure("unauthenticated"));
+    }
+    c.set("principal", principal.value);
+    await next();
+    return undefined;
+  };
+}
+
+/** `waitUntil` in a Worker. In Node there is no execution context to end, so the work simply goes on. */
+function deferTo(c: Context<RestEnv>): (work: Promise<void>) => void {
+  return (work) => {
+    try {
+      c.executionCtx.waitUntil(work);
+    } catch {
+      void work;
+    }
+  };
+}

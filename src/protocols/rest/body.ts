@@ -1,0 +1,95 @@
+/**
+ * Request bodies, bounded before they are understood: bytes are counted while they arrive, nesting before parsing.
+ *
+ * A declared Content-Length is only a shortcut to refusal; the count is what holds.
+ */
+import type { ErrorCode } from "#shared/errors.ts";
+import type { Failure } from "#ports/thread-gateway.ts";
+import type { Result } from "#shared/result.ts";
+import { fromUtf8 } from "#shared/json.ts";
+import { err, ok } from "#shared/result.ts";
+import { failure } from "./errors.ts";
+
+export const MAX_JSON_BYTES = 1024 * 1024;
+/** Far beyond any request of ours; keeps recursive walks over a body off the end of the stack. */
+export const MAX_JSON_DEPTH = 32;
+
+export interface BodyLimit {
+  readonly maxBytes: number;
+  readonly code: ErrorCode;
+}
+
+export async function readBytes(request: Request, limit: BodyLimit): Promise<Result<Uint8Array, Failure>> {
+  const tooLarge = failure(limit.code, `The body is larger than ${limit.maxBytes} bytes.`, {
+    maxBytes: limit.maxBytes,
+  });
+  const { body } = request;
+  if (Number(request.headers.get("content-length") ?? 0) > limit.maxBytes) {
+    await body?.cancel();
+    return err(tooLarge);
+  }
+  if (body === null) return ok(new Uint8Array());
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  // Leaving the loop early cancels the body, so that the rest is not received.
+  for await (const chunk of body as ReadableStream<Uint8Array>) {
+    total += chunk.byteLength;
+    if (total > limit.maxBytes) return err(tooLarge);
+    chunks.push(chunk);
+  }
+  return ok(joined(chunks, total));
+}
+
+function joined(chunks: readonly Uint8Array[], total: number): Uint8Array {
+  const [only] = chunks;
+  if (chunks.length === 1 && only !== undefined) return only;
+  const bytes = new Uint8Array(total);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return bytes;
+}
+
+export async function readJson(request: Request, limit: BodyLimit): Promise<Result<unknown, Failure>> {
+  const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+  if (type !== "application/json") {
+    return err(failure("invalid_request", "The body must be sent as content-type application/json."));
+  }
+  const bytes = await readBytes(request, limit);
+  if (!bytes.ok) return bytes;
+  let text: string;
+  try {
+    text = fromUtf8(bytes.value);
+  } catch {
+    return err(failure("invalid_request", "The body is not UTF-8."));
+  }
+  if (depthOf(text) > MAX_JSON_DEPTH) {
+    return err(failure("invalid_request", `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`));
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    return ok(value);
+  } catch {
+    // The parser's own message quotes the body, which may hold what must not be logged or echoed.
+    return err(failure("invalid_request", "The body is not valid JSON."));
+  }
+}
+
+/** Deepest nesting of brackets outside strings; exact for valid JSON, and good enough to bound the invalid. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text[index];
+    if (inString) {
+      if (unit === "\\") index += 1;
+      else if (unit === '"') inString = false;
+    } else if (unit === '"') inString = true;
+    else if (unit === "{" || unit === "[") deepest = Math.max(deepest, (depth += 1));
+    else if (unit === "}" || unit === "]") depth -= 1;
+  }
+  return deepest;
+}

@@ -1,0 +1,54 @@
+/** What REST handlers are given: by the app once, and by the middleware per request. */
+import type { Context } from "hono";
+import type { Auth } from "#auth/authenticate.ts";
+import type { Principal } from "#auth/principal.ts";
+import type { ThreadAccess } from "#auth/thread-access.ts";
+import type { AgentManifest } from "#kernel/manifest.ts";
+import type { Directory } from "#ports/directory.ts";
+import type { RawEvent } from "#ports/event-log.ts";
+import type { Hasher } from "#ports/hasher.ts";
+import type { Ids } from "#ports/ids.ts";
+import type { Failure, Reply } from "#ports/thread-gateway.ts";
+import type { ErrorCode } from "#shared/errors.ts";
+import type { ProblemOptions } from "./errors.ts";
+import { problemResponse } from "./errors.ts";
+
+/** An agent of this deployment, as code has it now. */
+export interface AgentEntry {
+  /** SHA-256 of the canonical manifest. */
+  readonly definition: string;
+  readonly manifest: AgentManifest;
+}
+
+export interface RestDeps {
+  readonly threads: ThreadAccess;
+  readonly directory: Directory;
+  readonly userTokens: Auth["userTokens"];
+  readonly agents: readonly AgentEntry[];
+  readonly ids: Ids;
+  readonly hasher: Hasher;
+  /** One stored event as a line of an export, without the line feed; the format is the audit's. */
+  readonly toExportLine: (event: RawEvent) => string;
+}
+
+export type RestEnv = {
+  Variables: {
+    requestId: string;
+    principal: Principal;
+    /** Code of the problem that was answered, for the log. */
+    errorCode: ErrorCode | null;
+    /** Why, in words that only the operator sees. */
+    errorReason: string | null;
+  };
+};
+export type RestContext = Context<RestEnv>;
+
+export function refuse(c: RestContext, failed: Failure, options: Omit<ProblemOptions, "requestId"> = {}): Response {
+  c.set("errorCode", failed.code);
+  return problemResponse(failed, { requestId: c.get("requestId"), ...options });
+}
+
+/** A reply of the thread as JSON, or its failure as a problem. */
+export function answer<T>(c: RestContext, reply: Reply<T>, encode: (value: T) => unknown): Response {
+  return reply.ok ? Response.json(encode(reply.value)) : refuse(c, reply.error);
+}

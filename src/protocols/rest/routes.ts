@@ -1,0 +1,50 @@
+/** The REST API under /v1: all routes, and the document that describes them. */
+import { OpenAPIHono } from "@hono/zod-openapi";
+import type { RestDeps, RestEnv } from "./context.ts";
+import type { Router } from "./route.ts";
+import { closeRouter } from "./route.ts";
+import { addAgentRoutes } from "./routes-agents.ts";
+import { addEventRoutes } from "./routes-events.ts";
+import { addFileRoutes } from "./routes-files.ts";
+import { addMessageRoutes, addRunRoutes } from "./routes-messages.ts";
+import { addThreadRoutes } from "./routes-threads.ts";
+
+export interface RestApi {
+  readonly api: OpenAPIHono<RestEnv>;
+  /** Built on first use: most isolates never serve it. */
+  readonly openApi: () => object;
+}
+
+export function createRestApi(deps: RestDeps): RestApi {
+  const api = new OpenAPIHono<RestEnv>();
+  const router: Router = { api, methods: new Map() };
+  addAgentRoutes(router, deps);
+  addThreadRoutes(router, deps);
+  addMessageRoutes(router, deps);
+  addRunRoutes(router, deps);
+  addEventRoutes(router, deps);
+  addFileRoutes(router, deps);
+  closeRouter(router);
+  api.openAPIRegistry.registerComponent("securitySchemes", "bearer", {
+    type: "http",
+    scheme: "bearer",
+    description: "An API key `hf_...`, or a user token from POST /tokens.",
+  });
+  let document: object | null = null;
+  return { api, openApi: () => (document ??= toDocument(api)) };
+}
+
+function toDocument(api: OpenAPIHono<RestEnv>): object {
+  return api.getOpenAPI31Document({
+    openapi: "3.1.0",
+    info: {
+      title: "Holdfast",
+      version: "1",
+      description:
+        "Durable agents over HTTP. Every error is a problem document (RFC 9457); match on its `code`. " +
+        "Writes take an Idempotency-Key. Streams resume from Last-Event-ID.",
+      license: { name: "MIT" },
+    },
+    servers: [{ url: "/v1" }],
+  });
+}

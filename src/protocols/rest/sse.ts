@@ -1,0 +1,151 @@
+/**
+ * Server-Sent Events from the frames of a thread's stream.
+ *
+ * E1 The id of an event is `seq.attempt.offset`; a client that sends the last one back goes on behind it (P2).
+ * E2 Frames are passed on as they came, one event each, in order; nothing is held back or made up.
+ * E3 A stream that breaks says so: one `error` event with a problem document, without an id, and then the end.
+ * E4 Bytes are pulled only as the client takes them, and a client that leaves cancels the upstream read.
+ */
+import type { StreamCursor } from "#ports/thread-gateway.ts";
+import { isJsonObject, utf8 } from "#shared/json.ts";
+import { failure, toProblem } from "./errors.ts";
+
+/** Proxies close a connection after 30 to 60 s of silence. */
+const KEEP_ALIVE_MS = 15_000;
+const RETRY_MS = 1_000;
+/** A frame holds one event, whose row may hold a few megabytes of text; what is longer is not a frame. */
+const MAX_FRAME_UNITS = 32 * 1024 * 1024;
+const FRAME_TYPES: ReadonlySet<unknown> = new Set(["event", "delta", "discard", "caught_up"]);
+
+export const EVENT_STREAM_HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-store, no-transform",
+  "x-accel-buffering": "no",
+} as const;
+
+export interface EventStreamOptions {
+  readonly requestId: string;
+  /** Calls back until cancelled; replaced in tests. */
+  readonly every?: (intervalMs: number, tick: () => void) => () => void;
+}
+
+export function toEventStream(
+  frames: ReadableStream<Uint8Array>,
+  { requestId, every = everyInterval }: EventStreamOptions,
+): ReadableStream<Uint8Array> {
+  const lines = new FrameLines(frames);
+  let quiet = false;
+  let stopTimer = () => {};
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(utf8(`retry: ${RETRY_MS}\n\n`));
+      stopTimer = every(KEEP_ALIVE_MS, () => {
+        if (quiet && (controller.desiredSize ?? 0) > 0) controller.enqueue(utf8(": keep-alive\n\n"));
+        quiet = true;
+      });
+    },
+    async pull(controller) {
+      const next = await readBlock(lines);
+      quiet = false;
+      if (next.type === "block") {
+        controller.enqueue(utf8(next.text));
+        return;
+      }
+      stopTimer();
+      if (next.type === "broken") {
+        const problem = toProblem(failure(next.code), requestId);
+        controller.enqueue(utf8(`event: error\ndata: ${JSON.stringify(problem)}\n\n`));
+      }
+      controller.close();
+    },
+    async cancel(reason) {
+      stopTimer();
+      await lines.cancel(reason);
+    },
+  });
+}
+
+type Block =
+  | { readonly type: "block"; readonly text: string }
+  | { readonly type: "end" }
+  | { readonly type: "broken"; readonly code: "unavailable" | "internal" };
+
+async function readBlock(lines: FrameLines): Promise<Block> {
+  let line: string | null;
+  try {
+    line = await lines.next();
+  } catch {
+    return { type: "broken", code: "unavailable" };
+  }
+  if (line === null) return { type: "end" };
+  const text = toBlock(line);
+  if (text !== null) return { type: "block", text };
+  await lines.cancel("malformed frame");
+  return { type: "broken", code: "internal" };
+}
+
+function toBlock(line: string): string | null {
+  let frame: unknown;
+  try {
+    frame = JSON.parse(line);
+  } catch {
+    return null;
+  }
+  if (!isJsonObject(frame) || !FRAME_TYPES.has(frame["type"]) || !isCursor(frame["cursor"])) return null;
+  // JSON may hold a carriage return between its tokens, which would end the line of an SSE field.
+  return `id: ${formatCursor(frame["cursor"])}\nevent: ${String(frame["type"])}\ndata: ${line.replaceAll("\r", "")}\n\n`;
+}
+
+export function formatCursor({ seq, attempt, offset }: StreamCursor): string {
+  return `${seq}.${attempt}.${offset}`;
+}
+
+function isCursor(value: unknown): value is StreamCursor {
+  if (!isJsonObject(value)) return false;
+  return ["seq", "attempt", "offset"].every((part) => Number.isSafeInteger(value[part]));
+}
+
+/** Splits bytes into lines, across chunks and inside characters. */
+class FrameLines {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #decoder = new TextDecoder();
+  #buffer = "";
+  #scanned = 0;
+
+  constructor(frames: ReadableStream<Uint8Array>) {
+    this.#reader = frames.getReader();
+  }
+
+  /** Null at the end. Throws when the upstream breaks, which includes an end in the middle of a line. */
+  async next(): Promise<string | null> {
+    for (;;) {
+      const end = this.#buffer.indexOf("\n", this.#scanned);
+      if (end >= 0) return this.#take(end);
+      this.#scanned = this.#buffer.length;
+      if (this.#scanned > MAX_FRAME_UNITS) throw new RangeError("frame too long");
+      const { done, value } = await this.#reader.read();
+      if (!done) {
+        this.#buffer += this.#decoder.decode(value, { stream: true });
+        continue;
+      }
+      if (this.#buffer !== "") throw new TypeError("stream ended inside a frame");
+      return null;
+    }
+  }
+
+  async cancel(reason: unknown): Promise<void> {
+    await this.#reader.cancel(reason);
+  }
+
+  #take(end: number): string {
+    const line = this.#buffer.slice(0, end);
+    this.#buffer = this.#buffer.slice(end + 1);
+    this.#scanned = 0;
+    return line;
+  }
+}
+
+function everyInterval(intervalMs: number, tick: () => void): () => void {
+  const timer = setInterval(tick, intervalMs);
+  return () => clearInterval(timer);
+}
