@@ -32,43 +32,29 @@ export function windowTokens(entries: readonly WindowEntry[]): number {
 /** The same array when nothing had to go. */
 export function trimWindow(entries: readonly WindowEntry[], bounds: TrimBounds): readonly WindowEntry[] {
   if (entries.length <= MAX_ENTRIES && windowTokens(entries) <= bounds.budget) return entries;
-  const capped = cutTo(entries, (entry) => Math.floor(bounds.budget * MAX_SHARE) - entry.tokens, Infinity);
+  const capped = entries.map((entry) => cutEntry(entry, Math.floor(bounds.budget * MAX_SHARE)));
   if (capped.length <= MAX_ENTRIES && windowTokens(capped) <= bounds.budget) return capped;
   const kept = dropOldest(capped, bounds);
-  const over = windowTokens(kept) - bounds.budget;
-  return over > 0 ? cutLargest(kept, bounds.budget) : kept;
+  return cutLargest(kept, bounds.budget);
 }
 
 function dropOldest(entries: readonly WindowEntry[], bounds: TrimBounds): readonly WindowEntry[] {
   const target = Math.floor(bounds.budget * TRIM_TO);
   const maxEntries = Math.floor(MAX_ENTRIES * TRIM_TO);
-  const newestUser = entries.findLastIndex((entry) => entry.kind === "user");
-  const lastUnit = entries.at(-1)?.unit;
-  const isKept = (entry: WindowEntry, index: number): boolean =>
-    index === newestUser || entry.unit === lastUnit || isStepAtEnd(entry) || entry.ref[0] === bounds.planSeq;
-  const liveStep = entries.findLast((entry) => entry.kind === "assistant");
-  function isStepAtEnd(entry: WindowEntry): boolean {
-    return liveStep !== undefined && entry.unit === liveStep.unit && entry.ref[0] > (entries[newestUser]?.ref[0] ?? 0);
-  }
+  const kept = unitsToKeep(entries, bounds.planSeq);
+  const dropped = new Set<number>();
   let tokens = windowTokens(entries);
   let count = entries.length;
-  const dropped = new Set<number>();
-  let headIsValid = false;
-  for (let i = 0; i < entries.length; i += 1) {
-    const entry = entries[i];
-    if (entry === undefined) break;
-    if (dropped.has(entry.unit)) {
-      tokens -= entry.tokens + MESSAGE_OVERHEAD;
-      count -= 1;
-      continue;
-    }
-    if (isKept(entry, i)) {
-      headIsValid ||= entry.kind === "user" || entry.kind === "context";
+  let hasHead = false;
+  for (const entry of entries) {
+    const opensTurn = entry.kind === "user" || entry.kind === "context";
+    if (kept.has(entry.unit)) {
+      hasHead ||= opensTurn;
       continue;
     }
     const fits = tokens <= target && count <= maxEntries;
-    // Once a unit stays, so does all after it; a prompt begins with a user's turn, so a leading step goes too.
-    if (fits && (headIsValid || entry.kind === "user" || entry.kind === "context")) break;
+    // All after the first unit that stays may stay. A prompt begins with a user's turn, so a leading step goes too.
+    if (fits && !dropped.has(entry.unit) && (hasHead || opensTurn)) break;
     dropped.add(entry.unit);
     tokens -= entry.tokens + MESSAGE_OVERHEAD;
     count -= 1;
@@ -76,37 +62,39 @@ function dropOldest(entries: readonly WindowEntry[], bounds: TrimBounds): readon
   return entries.filter((entry) => !dropped.has(entry.unit));
 }
 
+/** The newest user message, the newest entry, the plan, and the step that answers that user message. */
+function unitsToKeep(entries: readonly WindowEntry[], planSeq: number | null): ReadonlySet<number> {
+  const newestUser = entries.findLastIndex((entry) => entry.kind === "user");
+  const newestStep = entries.findLastIndex((entry) => entry.kind === "assistant");
+  const indexes = [newestUser, entries.length - 1, newestStep > newestUser ? newestStep : -1];
+  const units = indexes.flatMap((index) => entries[index]?.unit ?? []);
+  return new Set(planSeq === null ? units : [...units, planSeq]);
+}
+
+/** Halves the largest texts until what must stay fits, or none is left that is worth cutting. */
 function cutLargest(entries: readonly WindowEntry[], budget: number): readonly WindowEntry[] {
-  let current = entries;
-  for (let round = 0; round < entries.length; round += 1) {
-    const over = windowTokens(current) - budget;
-    if (over <= 0) return current;
-    let largest: WindowEntry | undefined;
-    for (const entry of current) {
-      if (entry.kind !== "assistant" && entry.tokens > (largest?.tokens ?? MIN_CUT_TOKENS)) largest = entry;
+  const cut = [...entries];
+  let over = windowTokens(cut) - budget;
+  while (over > 0) {
+    let largest = -1;
+    let most = MIN_CUT_TOKENS;
+    for (const [index, entry] of cut.entries()) {
+      if (entry.kind === "assistant" || entry.tokens <= most) continue;
+      largest = index;
+      most = entry.tokens;
     }
-    if (largest === undefined) return current;
-    const target = largest;
-    current = current.map((entry) =>
-      entry === target ? cutEntry(entry, Math.max(MIN_CUT_TOKENS, Math.min(entry.tokens - over, Math.ceil(entry.tokens / 2)))) : entry,
-    );
+    const entry = cut[largest];
+    if (entry === undefined) break;
+    const smaller = cutEntry(entry, Math.max(MIN_CUT_TOKENS, entry.tokens - over, Math.floor(entry.tokens / 2)));
+    cut[largest] = smaller;
+    over -= entry.tokens - smaller.tokens;
   }
-  return current;
+  return cut;
 }
 
-/** Cuts each entry whose `room` is negative, down to what it has. */
-function cutTo(entries: readonly WindowEntry[], room: (entry: WindowEntry) => number, limit: number): readonly WindowEntry[] {
-  let cuts = 0;
-  return entries.map((entry) => {
-    const left = room(entry);
-    if (left >= 0 || entry.kind === "assistant" || cuts >= limit) return entry;
-    cuts += 1;
-    return cutEntry(entry, Math.max(MIN_CUT_TOKENS, entry.tokens + left));
-  });
-}
-
+/** An answer is never cut: half a call is no call. */
 function cutEntry(entry: WindowEntry, tokens: number): WindowEntry {
-  if (tokens >= entry.tokens) return entry;
+  if (entry.kind === "assistant" || tokens >= entry.tokens) return entry;
   return withCut(entry, Math.max(1, Math.floor((entry.chars * tokens) / entry.tokens)));
 }
 

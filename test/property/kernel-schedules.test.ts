@@ -1,0 +1,236 @@
+/** Random schedules of answers, results, crashes, repeats, cancellations and steering, over the pure kernel. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { THREAD_FOLD } from "#kernel/evolve.ts";
+import { rebuildPrompt } from "#audit/rebuild-prompt.ts";
+import type { PromptMessage } from "#ports/model.ts";
+import { type AnswerSpec, KernelDriver, nodeHasher } from "#test/support/kernel-driver.ts";
+
+type Action = readonly [kind: number, pick: number];
+const schedule = fc.array(fc.tuple(fc.nat(15), fc.nat(1_000)), { minLength: 5, maxLength: 70 });
+
+const NAMES = ["look", "put", "pay", "book"];
+const LONG = "Item 12, found on 2026-11-03: nothing much. ".repeat(40);
+
+function pickAnswer(pick: number): AnswerSpec {
+  const name = NAMES[pick % 4] ?? "look";
+  const unknown = { name: "nope", refusal: { code: "unknown_tool", message: "there is no tool" } } as const;
+  const truncated = { name: "put", refusal: { code: "tool_args_truncated", message: "cut off" } } as const;
+  const answers: readonly AnswerSpec[] = [
+    { text: "done" },
+    { text: LONG },
+    { calls: [{ name }] },
+    { text: "let me see", calls: [{ name }, { name: "look" }, { name: "put" }] },
+    { calls: [{ name: "look" }, unknown] },
+    { calls: [unknown] },
+    { calls: [{ name }, truncated], finish: "length" },
+    { text: " \n" },
+    { reasoning: "hm" },
+    {},
+    { text: "cut", finish: "length" },
+    { text: "no", finish: "content_filter" },
+  ];
+  return answers[pick % answers.length] ?? {};
+}
+
+function act(driver: KernelDriver, [kind, pick]: Action): void {
+  const model = driver.flightOf("call_model");
+  const tools = driver.flights.filter((flight) => flight.effect.type === "call_tool");
+  switch (kind) {
+    case 0:
+      driver.send(`hello ${pick}`, { messageId: `m${pick % 40}` });
+      return;
+    case 1:
+      driver.send(pick % 3 === 0 ? LONG : "wait", { delivery: "steer" });
+      return;
+    case 2:
+      driver.send("now", { delivery: "reject" });
+      return;
+    case 3:
+      if (pick % 3 === 0) driver.cancel(driver.state.run?.runId ?? driver.state.queue.at(-1)?.runId ?? "none");
+      return;
+    case 4:
+    case 5:
+      if (pick % 2 === 0) driver.crash();
+      return;
+    case 6:
+      driver.deliverZombie(0);
+      return;
+    case 7:
+      if (model !== undefined) driver.failModel(pick % 2 === 0 ? "overloaded" : "stream_error", pick % 5 === 0 ? null : driver.now + pick);
+      return;
+    case 8:
+    case 9:
+    case 10:
+      if (model !== undefined) driver.answer(pickAnswer(pick));
+      return;
+    case 11:
+    case 12: {
+      const flight = tools[pick % Math.max(1, tools.length)];
+      if (flight?.effect.type !== "call_tool") return;
+      const plan = pick % 7 === 0 ? { plan: [{ text: `do ${pick}`, status: "active" as const }] } : {};
+      driver.finishTool({ callId: flight.effect.callId, output: pick % 4 === 0 ? LONG : `r${pick}`, status: pick % 9 === 0 ? "error" : "ok", ...plan });
+      return;
+    }
+    default:
+      driver.pump();
+  }
+}
+
+function finish(driver: KernelDriver): void {
+  for (let i = 0; i < 500; i += 1) {
+    driver.pumpAll();
+    if (driver.flights.length === 0) return;
+    if (driver.flightOf("call_model") === undefined) driver.finishTool();
+    else driver.answer({ text: "the end" });
+  }
+  throw new Error("the thread never comes to rest");
+}
+
+function assertOneOutcomeEach(driver: KernelDriver): void {
+  const outcomes = new Map<string, number>();
+  for (const { type, header } of driver.events) {
+    if (!["model.answered", "model.failed", "model.interrupted", "tool.finished", "tool.interrupted"].includes(type)) continue;
+    outcomes.set(header.cause ?? "none", (outcomes.get(header.cause ?? "none") ?? 0) + 1);
+  }
+  const intents = driver.events.filter(({ type }) => type === "model.requested" || type === "tool.started");
+  expect([...outcomes.keys()].toSorted()).toEqual(intents.map(({ header }) => header.id).toSorted());
+  expect([...outcomes.values()].every((count) => count === 1)).toBe(true);
+}
+
+function assertOneResultEach(driver: KernelDriver): void {
+  const made = driver.events.flatMap((event) =>
+    event.type === "model.answered" ? (event.payload?.parts ?? []).flatMap((part) => (part.type === "call" ? [part.callId] : [])) : [],
+  );
+  const closed = driver.events.flatMap(({ type, header }) => (type === "tool.finished" || type === "tool.refused" ? [header.call] : []));
+  expect(closed.toSorted()).toEqual(made.toSorted());
+}
+
+function assertOneEndEach(driver: KernelDriver): void {
+  let live: string | null = null;
+  const ended: string[] = [];
+  for (const { type, header } of driver.events) {
+    if (type === "run.started") {
+      expect(live).toBeNull();
+      live = header.run;
+    }
+    if (type === "run.completed" || type === "run.failed" || type === "run.cancelled") {
+      ended.push(header.run ?? "");
+      if (live === header.run) live = null;
+    }
+  }
+  expect(live).toBeNull();
+  expect(new Set(ended).size).toBe(ended.length);
+}
+
+/** What a strict provider refuses with 400. */
+function assertValidPrompt(messages: readonly PromptMessage[]): void {
+  expect(messages[0]?.role).toBe("user");
+  let open: string[] = [];
+  for (const message of messages) {
+    expect(message.content.length).toBeGreaterThan(0);
+    if (message.role === "tool") {
+      for (const { callId, output } of message.content) {
+        expect(callId).toBe(open.shift());
+        expect(output.trim()).not.toBe("");
+      }
+      continue;
+    }
+    expect(open).toEqual([]);
+    for (const part of message.content) {
+      if (part.type === "text") expect(part.text.trim()).not.toBe("");
+      if (part.type === "call") open.push(part.callId);
+    }
+  }
+  expect(open).toEqual([]);
+}
+
+function play(actions: readonly Action[], contextTokens: number): KernelDriver {
+  const driver = new KernelDriver({ contextTokens }).create();
+  driver.send("begin");
+  for (const action of actions) act(driver, action);
+  finish(driver);
+  return driver;
+}
+
+const RUNS = { numRuns: 400 };
+
+describe("any schedule", () => {
+  test("[K7] leaves each call with exactly one result and [G1] each intent with exactly one outcome", () => {
+    fc.assert(
+      fc.property(schedule, (actions) => {
+        const driver = play(actions, 8_000);
+        assertOneOutcomeEach(driver);
+        assertOneResultEach(driver);
+      }),
+      RUNS,
+    );
+  });
+
+  test("[K3] has at most one live run, and [K4] ends each run once; no message is lost", () => {
+    fc.assert(
+      fc.property(schedule, (actions) => {
+        const driver = play(actions, 8_000);
+        assertOneEndEach(driver);
+        expect(driver.state.queue).toEqual([]);
+        const started = new Set(driver.events.flatMap((event) => (event.type === "run.started" ? (event.payload?.inputs ?? []) : [])));
+        const steered = new Set(driver.events.flatMap((event) => (event.type === "model.requested" ? (event.payload?.steered ?? []) : [])));
+        const cancelled = new Set(driver.events.flatMap(({ type, header }) => (type === "run.cancelled" ? [header.run] : [])));
+        for (const { type, header } of driver.events) {
+          if (type !== "input.received") continue;
+          expect(started.has(header.seq) || steered.has(header.seq) || cancelled.has(header.run) || carriedAndCancelled(driver, header.seq)).toBe(true);
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  test.each([600, 1_500, 8_000])("[K8] asks only with valid prompts, [K9] without blank parts, at %i tokens of context", (contextTokens) => {
+    fc.assert(
+      fc.property(schedule, (actions) => {
+        for (const { messages } of play(actions, contextTokens).prompts) assertValidPrompt(messages);
+      }),
+      RUNS,
+    );
+  });
+
+  test("[K11] records digests that its references rebuild from the log alone", () => {
+    fc.assert(
+      fc.property(schedule, (actions) => {
+        const driver = play(actions, 1_500);
+        const log = {
+          get: (seq: number) => driver.events[seq - 1] ?? null,
+          read: ({ from = 1, to = driver.events.length, reverse = false } = {}) => {
+            const page = driver.events.slice(from - 1, to);
+            return reverse ? page.toReversed() : page;
+          },
+        };
+        for (const { seq, messages } of driver.prompts) {
+          const rebuilt = rebuildPrompt(log, nodeHasher, seq);
+          expect(rebuilt.ok && rebuilt.value.intact).toBe(true);
+          expect(rebuilt.ok && rebuilt.value.request.messages).toEqual(messages);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("[K14] folds the same from any prefix, through any snapshot", () => {
+    fc.assert(
+      fc.property(schedule, fc.nat(1_000), (actions, at) => {
+        const { events, state } = play(actions, 1_500);
+        const cut = at % events.length;
+        const prefix = events.slice(0, cut).reduce(THREAD_FOLD.evolve, THREAD_FOLD.initial());
+        const restored = THREAD_FOLD.restore(JSON.parse(JSON.stringify(THREAD_FOLD.dump(prefix))));
+        expect(restored).toEqual(prefix);
+        expect(events.slice(cut).reduce(THREAD_FOLD.evolve, restored)).toEqual(state);
+      }),
+      RUNS,
+    );
+  });
+});
+
+/** A steering message that came too late has a run of its own, which may have been cancelled while it was queued. */
+function carriedAndCancelled(driver: KernelDriver, seq: number): boolean {
+  return driver.events.some(({ type, header }) => type === "run.cancelled" && header.run?.endsWith(`-s${seq}`) === true);
+}
