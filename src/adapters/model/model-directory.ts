@@ -25,11 +25,14 @@ export interface ModelVariables {
   readonly HOLDFAST_MODEL_API_KEY?: string | undefined;
 }
 
-/** Variables to config. A base URL alone is not enough to choose a model, so the default stays scripted without a route. */
+/** Where Ollama listens, so that `HOLDFAST_MODEL=openai-compatible/<model>` alone is enough on a developer's machine. */
+const LOCAL_BASE_URL = "http://127.0.0.1:11434/v1";
+
 export function toModelConfig(variables: ModelVariables, workersAi: ModelConfig["workersAi"]): ModelConfig {
-  const baseUrl = variables.HOLDFAST_MODEL_BASE_URL ?? "";
+  const defaultRoute = variables.HOLDFAST_MODEL || SCRIPTED_ROUTE;
+  const baseUrl = variables.HOLDFAST_MODEL_BASE_URL || (defaultRoute.startsWith("openai-compatible/") ? LOCAL_BASE_URL : "");
   return {
-    defaultRoute: variables.HOLDFAST_MODEL || SCRIPTED_ROUTE,
+    defaultRoute,
     openaiCompatible:
       baseUrl === "" ? null : { baseUrl, apiKey: variables.HOLDFAST_MODEL_API_KEY || null, name: "openai-compatible" },
     workersAi,
