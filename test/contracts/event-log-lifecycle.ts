@@ -1,0 +1,288 @@
+/** The contract of EventLog, continued: rules L6, L9, L10 and L12, and how damage shows. */
+import { expect, test } from "vitest";
+import { verifyChain } from "#audit/hash-chain.ts";
+import type { Catalogue, Fold, OutboxConsumer, StoredEvent } from "#ports/event-log.ts";
+import type { Json } from "#shared/json.ts";
+import { CATALOGUE, type LogHarness, type TestEvents } from "./event-log-harness.ts";
+import { codeOf, fill, note } from "./event-log.ts";
+
+export function eventLogLifecycle(start: () => LogHarness): void {
+  versions(start);
+  snapshots(start);
+  outbox(start);
+  projections(start);
+  damage(start);
+}
+
+function versions(start: () => LogHarness): void {
+  const newer: Catalogue<TestEvents> = { ...CATALOGUE, versions: { "note.added": 2, "note.counted": 1 } };
+  const older = { name: "test", versions: { "note.added": 1 }, upcast: CATALOGUE.upcast } as unknown as Catalogue<TestEvents>;
+
+  test.each([
+    ["type", CATALOGUE, older],
+    ["version", newer, CATALOGUE],
+  ])("[L6] an unknown %s opens the log read-only at once, readable with its raw payload", (_what, writer, reader) => {
+    const harness = start();
+    const log = harness.open({ catalogue: writer });
+    log.append([note("first"), { type: "note.counted", payload: { count: 1 } }], { at: 1 });
+    fill(log, 20);
+    const before = harness.dump();
+    const old = harness.open({ catalogue: reader });
+    expect(old.mode).toMatchObject({ writable: false, reason: "log_newer_than_code" });
+    expect(old.read({ limit: 2 }).map((event) => event.payload)).toEqual([{ text: "first" }, { count: 1 }]);
+    expect(codeOf(() => old.append([note("no")], { at: 1 }))).toBe("log_newer_than_code");
+    expect(codeOf(() => old.erase([1]))).toBe("log_newer_than_code");
+    expect(old.fold(COUNT).seq).toBe(22);
+    expect(verifyChain(old.raw(), harness.hasher, { head: old.head() }).ok).toBe(true);
+    expect(harness.dump()).toBe(before);
+    expect(harness.open({ catalogue: writer }).mode).toEqual({ writable: true });
+  });
+
+  test("[L6] an older version is brought up on read, the stored bytes stay", () => {
+    const harness = start();
+    fill(harness.open(), 1);
+    const upcast = (_type: string, version: number, payload: Json): Json => ({ ...(payload as object), from: version });
+    const log = harness.open({ catalogue: { ...newer, upcast } });
+    log.append([note("new")], { at: 1 });
+    expect(log.read().map((event) => [event.header.version, event.payload])).toEqual([[1, { text: "note 0", from: 1 }], [2, { text: "new" }]]);
+    expect(verifyChain(log.raw(), harness.hasher).ok).toBe(true);
+  });
+
+  test("[L6] after a failed migration the log is readable and refuses every write", async () => {
+    const harness = start();
+    fill(harness.open(), 2);
+    const before = harness.dump();
+    const log = harness.open({ readOnly: { reason: "migration_failed", message: "0001 failed" }, projections: [harness.tally(1)] });
+    expect(log.mode).toEqual({ writable: false, reason: "migration_failed", message: "0001 failed" });
+    expect(log.read()).toHaveLength(2);
+    expect(log.fold(COUNT)).toEqual({ state: { events: 2 }, seq: 2 });
+    expect(codeOf(() => log.append([note("no")], { at: 1 }))).toBe("migration_failed");
+    expect(codeOf(() => log.saveSnapshot(COUNT, { events: 2 }, 2))).toBe("migration_failed");
+    await expect(log.drain([])).rejects.toMatchObject({ code: "migration_failed" });
+    expect(harness.dump()).toBe(before);
+  });
+}
+
+interface Count {
+  readonly events: number;
+}
+const COUNT: Fold<TestEvents, Count> = {
+  id: "count",
+  version: 1,
+  initial: () => ({ events: 0 }),
+  evolve: (state) => ({ events: state.events + 1 }),
+  dump: (state) => ({ ...state }),
+  restore: (dumped) => dumped as unknown as Count,
+};
+
+/** Counts how many events it was given: how much a fold had to read. */
+function counting(version: number = 1): { readonly fold: Fold<TestEvents, Count>; evolved: number } {
+  const probe = {
+    evolved: 0,
+    fold: {
+      ...COUNT,
+      version,
+      evolve: (state: Count, event: StoredEvent<TestEvents>) => {
+        probe.evolved += 1;
+        return COUNT.evolve(state, event);
+      },
+    },
+  };
+  return probe;
+}
+
+function snapshots(start: () => LogHarness): void {
+  test("[L9] a fold starts at the newest snapshot and gives the state of a full fold, over many slices", () => {
+    const harness = start();
+    const log = harness.open();
+    fill(log, 251);
+    expect(log.fold(COUNT)).toEqual({ state: { events: 251 }, seq: 251 });
+    log.saveSnapshot(COUNT, { events: 240 }, 240);
+    const probe = counting();
+    expect(harness.open().fold(probe.fold)).toEqual({ state: { events: 251 }, seq: 251 });
+    expect(probe.evolved).toBe(11);
+  });
+
+  test("[L9] a snapshot of another fold version, or that does not fit its digest, is passed over", () => {
+    const harness = start();
+    const log = harness.open();
+    fill(log, 4);
+    log.saveSnapshot(COUNT, { events: 4 }, 4);
+    const raised = counting(2);
+    expect(log.fold(raised.fold).state).toEqual({ events: 4 });
+    expect(raised.evolved).toBe(4);
+    harness.damageSnapshots();
+    const damaged = counting();
+    expect(log.fold(damaged.fold).state).toEqual({ events: 4 });
+    expect(damaged.evolved).toBe(4);
+  });
+
+  test("[L9] the newest two are kept: losing the newest falls back to the one before", () => {
+    const harness = start();
+    const log = harness.open();
+    fill(log, 6);
+    const size = (): number => harness.dump().length;
+    for (const seq of [2, 3]) log.saveSnapshot(COUNT, { events: seq }, seq);
+    const two = size();
+    for (const seq of [4, 5, 5]) log.saveSnapshot(COUNT, { events: seq }, seq);
+    expect(size()).toBe(two);
+    const probe = counting();
+    log.fold(probe.fold);
+    expect(probe.evolved).toBe(1);
+  });
+
+  test("[L9] a large state goes to chunks and comes back", () => {
+    const harness = start();
+    const log = harness.open();
+    fill(log, 1);
+    const fold: Fold<TestEvents, string> = { ...COUNT, id: "text", initial: () => "", evolve: (state) => state, dump: (state) => state, restore: String };
+    const state = "漢".repeat(700_000);
+    log.saveSnapshot(fold, state, 1);
+    expect(harness.largestRow()).toBeLessThanOrEqual(1_572_864);
+    expect(harness.open().fold(fold).state === state).toBe(true);
+  });
+
+  test("[L4] an erasure takes the snapshots, which hold content of the events behind them", () => {
+    const harness = start();
+    const log = harness.open();
+    fill(log, 2);
+    const before = harness.dump();
+    log.saveSnapshot(COUNT, { events: 2 }, 2);
+    log.erase([1]);
+    const probe = counting();
+    log.fold(probe.fold);
+    expect(probe.evolved).toBe(2);
+    expect(harness.dump().length).toBeLessThan(before.length);
+  });
+}
+
+/** Delivers to a list; fails when told to, before or after it has taken the events. */
+function consumer(name: string, options: Partial<OutboxConsumer<TestEvents>> = {}): OutboxConsumer<TestEvents> & { readonly got: number[]; fail: boolean } {
+  const self = {
+    name,
+    required: true,
+    got: [] as number[],
+    fail: false,
+    ...options,
+    deliver: (events: readonly StoredEvent<TestEvents>[]): Promise<void> => {
+      self.got.push(...events.map((event) => event.header.seq));
+      return self.fail ? Promise.reject(new Error("crash after delivery")) : Promise.resolve();
+    },
+  };
+  return self;
+}
+
+function outbox(start: () => LogHarness): void {
+  test("[L10] a crash between delivery and advance delivers again, in order, after a restart", async () => {
+    const harness = start();
+    const log = harness.open();
+    fill(log, 5);
+    const target = consumer("rollup");
+    expect(await log.drain([target], 2)).toBe(true);
+    target.fail = true;
+    await expect(log.drain([target], 2)).rejects.toThrow("crash after delivery");
+    target.fail = false;
+    const reopened = harness.open();
+    while (await reopened.drain([target], 2));
+    expect(target.got).toEqual([1, 2, 3, 4, 3, 4, 5]);
+    expect(await reopened.drain([target], 2)).toBe(false);
+    expect(target.got).toHaveLength(7);
+  });
+
+  test("[L10] one consumer's failure does not hold up the others", async () => {
+    const log = start().open();
+    fill(log, 2);
+    const broken = consumer("a");
+    broken.fail = true;
+    const sound = consumer("b");
+    await expect(log.drain([broken, sound])).rejects.toThrow("crash after delivery");
+    expect(sound.got).toEqual([1, 2]);
+    expect(log.cursors()).toEqual([{ name: "a", seq: 0, required: true }, { name: "b", seq: 2, required: true }]);
+  });
+
+  test("[L10] a cursor passes over types that do not interest it without a call", async () => {
+    const log = start().open();
+    fill(log, 3);
+    log.append([{ type: "note.counted", payload: { count: 1 } }], { at: 1 });
+    const target = consumer("counts", { types: ["note.counted"] });
+    expect(await log.drain([target], 3)).toBe(true);
+    expect(target.got).toEqual([]);
+    expect(await log.drain([target], 3)).toBe(false);
+    expect(target.got).toEqual([4]);
+  });
+
+  test("[L10] two drains at once deliver each event once and in order", async () => {
+    const log = start().open();
+    fill(log, 4);
+    const target = consumer("anchor");
+    await Promise.all([log.drain([target]), log.drain([target])]);
+    expect(target.got).toEqual([1, 2, 3, 4]);
+  });
+
+  test("[L10] pruning never passes a required cursor, one that never delivered included", async () => {
+    const log = start().open();
+    fill(log, 4);
+    expect(log.prunable()).toBe(4);
+    await log.drain([consumer("optional", { required: false })], 1);
+    expect(log.prunable()).toBe(4);
+    await log.drain([consumer("needed")], 3);
+    expect(log.prunable()).toBe(3);
+    const stuck = consumer("stuck");
+    stuck.fail = true;
+    await expect(log.drain([stuck])).rejects.toThrow();
+    expect(log.prunable()).toBe(0);
+  });
+}
+
+function projections(start: () => LogHarness): void {
+  test("[L12] a projection commits with its events and is left alone while its version stands", () => {
+    const harness = start();
+    fill(harness.open({ projections: [harness.tally(1)] }), 3);
+    expect(harness.tallied()).toEqual({ "note.added": 3 });
+    const again = harness.tally(1);
+    harness.open({ projections: [again] });
+    expect(again.resets).toBe(0);
+  });
+
+  test("[L12] a raised version, or a projection added later, is rebuilt at open with the same result", () => {
+    const harness = start();
+    fill(harness.open(), 230);
+    const added = harness.tally(1);
+    const log = harness.open({ projections: [added] });
+    expect([added.resets, harness.tallied()]).toEqual([1, { "note.added": 230 }]);
+    fill(log, 1);
+    const incremental = harness.tallied();
+    const raised = harness.tally(2);
+    harness.open({ projections: [raised] });
+    expect([raised.resets, harness.tallied()]).toEqual([1, incremental]);
+    const settled = harness.tally(2);
+    harness.open({ projections: [settled] });
+    expect(settled.resets).toBe(0);
+  });
+}
+
+function damage(start: () => LogHarness): void {
+  test("[L1] a missing event closes the log when it is folded, and it stays readable", () => {
+    const harness = start();
+    fill(harness.open(), 5);
+    harness.dropEvent(3);
+    const log = harness.open();
+    expect(codeOf(() => log.fold(COUNT))).toBe("log_corrupt");
+    expect(log.mode).toMatchObject({ writable: false, reason: "log_corrupt" });
+    expect(log.read()).toHaveLength(4);
+    expect(codeOf(() => log.append([note("no")], { at: 1 }))).toBe("log_corrupt");
+    expect(verifyChain(log.raw(), harness.hasher)).toEqual({ ok: false, error: { seq: 3, reason: "seq_unexpected" } });
+  });
+
+  test("[L3] a newest header that does not fit its hash closes the log at open; an older one shows in verification", () => {
+    const harness = start();
+    const log = harness.open();
+    fill(log, 3);
+    const flip = (seq: number): void => harness.rewriteHeader(seq, (log.raw({ from: seq, limit: 1 })[0]?.header ?? "").replace('"at":1', '"at":2'));
+    flip(2);
+    expect(harness.open().mode).toEqual({ writable: true });
+    expect(verifyChain(log.raw(), harness.hasher)).toEqual({ ok: false, error: { seq: 2, reason: "hash_mismatch" } });
+    flip(3);
+    expect(harness.open().mode).toMatchObject({ writable: false, reason: "log_corrupt" });
+  });
+}
