@@ -22,8 +22,8 @@ export type Authenticate = (header: string | null, defer: Defer) => Promise<Resu
 
 export interface AuthDeps extends ApiKeysDeps {
   readonly ids: Ids;
-  /** HOLDFAST_TOKEN_SECRET, at least 32 characters. */
-  readonly tokenSecret: string;
+  /** HOLDFAST_TOKEN_SECRET, at least 32 characters; null for a deployment without user tokens. */
+  readonly tokenSecret: string | null;
 }
 export interface Auth {
   readonly authenticate: Authenticate;

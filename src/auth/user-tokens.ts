@@ -35,8 +35,9 @@ const USER_SCOPES: readonly Scope[] = [
 /** What a token gets when the request names no scopes: audit and erasure are asked for by name. */
 const DEFAULT_SCOPES: readonly Scope[] = USER_SCOPES.slice(0, 4);
 
-export type TokenRefusal = "token_invalid" | "token_expired" | "token_claims_invalid" | KeyRefusal;
+export type TokenRefusal = "tokens_disabled" | "token_invalid" | "token_expired" | "token_claims_invalid" | KeyRefusal;
 export type MintRefusal =
+  | { readonly reason: "tokens_disabled" }
   | { readonly reason: "minter_not_allowed" }
   | { readonly reason: "user_id_invalid" }
   | { readonly reason: "ttl_invalid"; readonly maxSeconds: number }
@@ -54,7 +55,8 @@ export interface MintedToken {
   readonly scopes: readonly Scope[];
 }
 export interface UserTokensDeps {
-  readonly secret: string;
+  /** Null: this deployment mints and takes no user tokens. */
+  readonly secret: string | null;
   readonly apiKeys: ApiKeys;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -64,7 +66,7 @@ export class UserTokens {
   readonly #deps: UserTokensDeps;
 
   constructor(deps: UserTokensDeps) {
-    if (deps.secret.length < MIN_SECRET_LENGTH) {
+    if (deps.secret !== null && deps.secret.length < MIN_SECRET_LENGTH) {
       throw new AppError("config_invalid", `HOLDFAST_TOKEN_SECRET needs at least ${MIN_SECRET_LENGTH} characters.`);
     }
     this.#deps = deps;
@@ -74,6 +76,8 @@ export class UserTokens {
     if (minter.kind === "user" || !minter.scopes.includes("tokens:mint")) {
       return err({ reason: "minter_not_allowed" });
     }
+    const { secret } = this.#deps;
+    if (secret === null) return err({ reason: "tokens_disabled" });
     if (!isUserId(request.user)) return err({ reason: "user_id_invalid" });
     const { ttlSeconds } = request;
     if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > MAX_TOKEN_TTL_SECONDS) {
@@ -98,7 +102,7 @@ export class UserTokens {
       exp,
       jti: this.#deps.ids.next("req"),
     };
-    const token = await sign(claims, this.#deps.secret, "HS256");
+    const token = await sign(claims, secret, "HS256");
     return ok({ token, expiresAt: exp * 1_000, scopes });
   }
 
@@ -124,12 +128,14 @@ export class UserTokens {
   }
 
   async #claims(token: string): Promise<Result<Claims, TokenRefusal>> {
+    const { secret } = this.#deps;
+    if (secret === null) return err("tokens_disabled");
     if (token.length > MAX_TOKEN_LENGTH) return err("token_invalid");
     let payload: { readonly [claim: string]: unknown };
     try {
       // Times are checked against the injected clock, not the host's.
       const own = { exp: false, nbf: false, iat: false };
-      payload = await verify(token, this.#deps.secret, { alg: "HS256", iss: ISSUER, aud: AUDIENCE, ...own });
+      payload = await verify(token, secret, { alg: "HS256", iss: ISSUER, aud: AUDIENCE, ...own });
     } catch {
       return err("token_invalid");
     }

@@ -16,15 +16,15 @@ import type { RestDeps, RestEnv } from "#protocols/rest/context.ts";
 import { refuse } from "#protocols/rest/context.ts";
 import { failure } from "#protocols/rest/errors.ts";
 import { createRestApi } from "#protocols/rest/routes.ts";
-import { LANDING_PAGE, PAGE_CSP, REFERENCE_CSP, REFERENCE_SCRIPT, referencePage } from "./pages.ts";
+import { LANDING_PAGE, PAGE_CSP, REFERENCE_CSP, REFERENCE_PAGE, REFERENCE_SCRIPT } from "./pages.ts";
 import { toFailure, toReason } from "./problem.ts";
 import { setSecurityHeaders } from "./security-headers.ts";
 
 export interface AppDeps
-  extends AuthDeps, ThreadAccessDeps, Pick<RestDeps, "agents" | "toExportLine"> {
+  extends AuthDeps, ThreadAccessDeps, Pick<RestDeps, "agents" | "exportFormat"> {
   readonly log: RequestLog;
-  /** Where the files of swagger-ui-dist are served from. Default `/assets/swagger`. */
-  readonly swaggerPath?: string;
+  /** Serves the built static files: `/swagger/*` is swagger-ui-dist. Null where there are none. */
+  readonly assets: ((request: Request) => Promise<Response>) | null;
 }
 
 /** Throws AppError `config_invalid` when the token secret is too short. Build it once per isolate: it holds caches. */
@@ -36,11 +36,12 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
   app.get("/", (c) => c.html(LANDING_PAGE, 200, { "content-security-policy": PAGE_CSP }));
   app.get("/healthz", (c) => c.json({ ok: true }));
   app.get("/v1/openapi.json", (c) => c.json(rest.openApi()));
-  const reference = referencePage(deps.swaggerPath ?? "/assets/swagger");
-  app.get("/v1/reference", (c) => c.html(reference, 200, { "content-security-policy": REFERENCE_CSP }));
+  app.get("/v1/reference", (c) => c.html(REFERENCE_PAGE, 200, { "content-security-policy": REFERENCE_CSP }));
   app.get("/v1/reference.js", (c) =>
     c.body(REFERENCE_SCRIPT, 200, { "content-type": "text/javascript; charset=utf-8" }),
   );
+  const { assets } = deps;
+  if (assets !== null) app.get("/swagger/*", async (c) => ownHeaders(await assets(c.req.raw)));
   for (const path of ["/", "/healthz", "/v1/openapi.json", "/v1/reference", "/v1/reference.js"]) {
     app.all(path, (c) => refuse(c, failure("method_not_allowed"), { headers: { allow: "GET, HEAD" } }));
   }
@@ -92,6 +93,11 @@ function requirePrincipal(authenticate: Authenticate): MiddlewareHandler<RestEnv
     await next();
     return undefined;
   };
+}
+
+/** A fetched response has headers that cannot be changed. */
+function ownHeaders(response: Response): Response {
+  return new Response(response.body, response);
 }
 
 /** `waitUntil` in a Worker. In Node there is no execution context to end, so the work simply goes on. */

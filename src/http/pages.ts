@@ -21,23 +21,21 @@ export const REFERENCE_CSP =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-export function referencePage(assetsPath: string): string {
-  return `<!doctype html>
+export const REFERENCE_PAGE = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Holdfast API reference</title>
-<link rel="stylesheet" href="${assetsPath}/swagger-ui.css">
+<link rel="stylesheet" href="/swagger/swagger-ui.css">
 </head>
 <body>
 <div id="reference"></div>
-<script src="${assetsPath}/swagger-ui-bundle.js"></script>
+<script src="/swagger/swagger-ui-bundle.js"></script>
 <script src="/v1/reference.js"></script>
 </body>
 </html>
 `;
-}
 
 /** A file of its own, because the CSP allows no inline script. `persistAuthorization` stays off: keys are not stored. */
 export const REFERENCE_SCRIPT = `SwaggerUIBundle({

@@ -5,7 +5,7 @@ import type { Principal } from "#auth/principal.ts";
 import type { ThreadAccess } from "#auth/thread-access.ts";
 import type { AgentManifest } from "#kernel/manifest.ts";
 import type { Directory } from "#ports/directory.ts";
-import type { RawEvent } from "#ports/event-log.ts";
+import type { LogHead, RawEvent } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { Ids } from "#ports/ids.ts";
 import type { Failure, Reply } from "#ports/thread-gateway.ts";
@@ -20,6 +20,12 @@ export interface AgentEntry {
   readonly manifest: AgentManifest;
 }
 
+/** Lines of an export, without their line feeds; the format belongs to the audit. */
+export interface ExportFormat {
+  toManifestLine(manifest: { readonly logId: string; readonly base: LogHead; readonly head: LogHead }): string;
+  toEventLine(event: RawEvent): string;
+}
+
 export interface RestDeps {
   readonly threads: ThreadAccess;
   readonly directory: Directory;
@@ -27,8 +33,7 @@ export interface RestDeps {
   readonly agents: readonly AgentEntry[];
   readonly ids: Ids;
   readonly hasher: Hasher;
-  /** One stored event as a line of an export, without the line feed; the format is the audit's. */
-  readonly toExportLine: (event: RawEvent) => string;
+  readonly exportFormat: ExportFormat;
 }
 
 export type RestEnv = {

@@ -65,6 +65,8 @@ export function addAgentRoutes(router: Router, { agents, userTokens }: RestDeps)
 
 function toFailure(refusal: MintRefusal): Failure {
   switch (refusal.reason) {
+    case "tokens_disabled":
+      return failure("config_invalid");
     case "minter_not_allowed":
       return failure("forbidden", "Only a service or operator key with tokens:mint mints tokens.");
     case "user_id_invalid":

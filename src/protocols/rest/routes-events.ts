@@ -1,11 +1,12 @@
 /** The thread's log: as pages, as a live stream, as an export for verification, and erasure of one payload. */
-import type { RestDeps } from "./context.ts";
+import type { ExportFormat, RestDeps } from "./context.ts";
 import type { Router } from "./route.ts";
-import type { Caller, Page, Reply } from "#ports/thread-gateway.ts";
-import type { RawEvent } from "#ports/event-log.ts";
+import type { Caller, Page, Reply, ThreadStub } from "#ports/thread-gateway.ts";
+import type { LogHead, RawEvent } from "#ports/event-log.ts";
 import { toCaller } from "#auth/principal.ts";
 import { AppError } from "#shared/errors.ts";
-import { utf8 } from "#shared/json.ts";
+import { invariant } from "#shared/exhaustive.ts";
+import { isJsonObject, utf8 } from "#shared/json.ts";
 import { answer, refuse } from "./context.ts";
 import { acceptsEventStream, parseCursor } from "./decode.ts";
 import { binary, json, withEventStream } from "./responses.ts";
@@ -55,11 +56,13 @@ export function addEventRoutes(router: Router, deps: RestDeps): void {
     responses: binary("application/jsonl", "One stored event a line."),
     handle: async ({ c, principal, params }) => {
       const caller = toCaller(principal);
-      const stub = deps.threads.stub(caller, params);
-      const first = await stub.export(caller, { after: 0, limit: EXPORT_PAGE });
+      const source = { caller, stub: deps.threads.stub(caller, params) };
+      const view = await source.stub.view(caller);
+      if (!view.ok) return refuse(c, view.error);
+      const first = await readExport(source, 0);
       if (!first.ok) return refuse(c, first.error);
-      const more = (after: number) => stub.export(caller, { after, limit: EXPORT_PAGE });
-      return new Response(exportLines(first.value, more, deps.toExportLine), {
+      const { head } = view.value;
+      return new Response(exportLines({ source, first: first.value, head, format: deps.exportFormat }), {
         headers: {
           "content-type": "application/jsonl",
           "content-disposition": `attachment; filename="${params.thread}.jsonl"`,
@@ -83,31 +86,58 @@ function addEraseRoute(router: Router, deps: RestDeps): void {
     query: NoQuery,
     responses: json(200, ErasedDoc),
     handle: async ({ c, principal, params }) => {
-      const caller: Caller = toCaller(principal);
+      const caller = toCaller(principal);
       const stub = deps.threads.stub(caller, params);
       return answer(c, await stub.erasePayload(caller, params.seq), (erased) => erased);
     },
   });
 }
 
-/** A page that fails breaks the connection off: an export that ends early must not look like a whole one. */
-function exportLines(
-  first: Page<RawEvent>,
-  more: (after: number) => Promise<Reply<Page<RawEvent>>>,
-  toLine: (event: RawEvent) => string,
-): ReadableStream<Uint8Array> {
-  let page = first;
-  let sent = false;
+interface ExportSource {
+  readonly caller: Caller;
+  readonly stub: ThreadStub;
+}
+
+function readExport({ stub, caller }: ExportSource, after: number): Promise<Reply<Page<RawEvent>>> {
+  return stub.export(caller, { after, limit: EXPORT_PAGE });
+}
+
+/**
+ * The log up to the head as it was when the export began. A page that fails breaks the connection off: an export that
+ * ends early must not look like a whole one.
+ */
+function exportLines(log: {
+  readonly source: ExportSource;
+  readonly first: Page<RawEvent>;
+  readonly head: LogHead;
+  readonly format: ExportFormat;
+}): ReadableStream<Uint8Array> {
+  const { source, head, format } = log;
+  let page = log.first;
+  let started = false;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      if (sent) {
-        if (page.next === null) return controller.close();
-        const reply = await more(page.next);
+      if (started) {
+        if (page.next === null || page.next >= head.seq) return controller.close();
+        const reply = await readExport(source, page.next);
         if (!reply.ok) throw new AppError(reply.error.code, "The export was cut off.");
         page = reply.value;
       }
-      sent = true;
-      controller.enqueue(utf8(page.items.map((event) => `${toLine(event)}\n`).join("")));
+      const manifest = started ? [] : [format.toManifestLine({ logId: logIdOf(page), base: GENESIS, head })];
+      started = true;
+      const events = page.items.filter((event) => event.seq <= head.seq);
+      const lines = [...manifest, ...events.map((event) => format.toEventLine(event))];
+      controller.enqueue(utf8(lines.map((line) => `${line}\n`).join("")));
     },
   });
+}
+
+const GENESIS: LogHead = { seq: 0, hash: "0".repeat(64) };
+
+/** Each header names its log, and a thread has at least the event that created it. */
+function logIdOf(page: Page<RawEvent>): string {
+  const header: unknown = JSON.parse(page.items[0]?.header ?? "null");
+  const logId = isJsonObject(header) ? header["logId"] : undefined;
+  invariant(typeof logId === "string", "a stored header names its log");
+  return logId;
 }

@@ -2,7 +2,8 @@
  * Server-Sent Events from the frames of a thread's stream.
  *
  * E1 The id of an event is `seq.attempt.offset`; a client that sends the last one back goes on behind it (P2).
- * E2 Frames are passed on as they came, one event each, in order; nothing is held back or made up.
+ * E2 Frames are passed on one event each, in order; nothing is held back or made up. The data of an `event` is the
+ *    event itself, that of any other is its frame without the position, which is the id.
  * E3 A stream that breaks says so: one `error` event with a problem document, without an id, and then the end.
  * E4 Bytes are pulled only as the client takes them, and a client that leaves cancels the upstream read.
  */
@@ -15,7 +16,7 @@ const KEEP_ALIVE_MS = 15_000;
 const RETRY_MS = 1_000;
 /** A frame holds one event, whose row may hold a few megabytes of text; what is longer is not a frame. */
 const MAX_FRAME_UNITS = 32 * 1024 * 1024;
-const FRAME_TYPES: ReadonlySet<unknown> = new Set(["event", "delta", "discard", "caught_up"]);
+const FRAME_TYPES: ReadonlySet<string> = new Set(["event", "delta", "discard", "caught_up"]);
 
 export const EVENT_STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -91,9 +92,11 @@ function toBlock(line: string): string | null {
   } catch {
     return null;
   }
-  if (!isJsonObject(frame) || !FRAME_TYPES.has(frame["type"]) || !isCursor(frame["cursor"])) return null;
-  // JSON may hold a carriage return between its tokens, which would end the line of an SSE field.
-  return `id: ${formatCursor(frame["cursor"])}\nevent: ${String(frame["type"])}\ndata: ${line.replaceAll("\r", "")}\n\n`;
+  if (!isJsonObject(frame) || !isCursor(frame["cursor"])) return null;
+  const { type, cursor, event, ...rest } = frame;
+  if (typeof type !== "string" || !FRAME_TYPES.has(type)) return null;
+  const data = JSON.stringify(type === "event" ? event : rest);
+  return `id: ${formatCursor(cursor)}\nevent: ${type}\ndata: ${data}\n\n`;
 }
 
 export function formatCursor({ seq, attempt, offset }: StreamCursor): string {
