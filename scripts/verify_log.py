@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Verifies an exported Holdfast log (format holdfast-log/1) with Python's standard library only.
 
-Usage: verify_log.py EXPORT.jsonl
+Usage: verify_log.py EXPORT.jsonl...
 
-Prints one line and exits 0 when every event fits its hash, its place, its predecessor and its payload, and the chain
-ends where the manifest says. Otherwise names the first bad event and exits 1. An erased payload (salt and payload
-null) is no fault. Nothing is re-serialised: the hashes cover the exact bytes of the export.
+Prints one line per export: `ok` when every event fits its hash, its place, its predecessor and its payload, and the
+chain ends where the manifest says; otherwise the first bad event and why. Exits 0 when all are sound, 1 when one is
+not, 2 when one cannot be read. An erased payload (salt and payload null) is no fault. Nothing is re-serialised: the hashes cover the exact bytes of the export.
 """
 
 import base64
@@ -148,19 +148,25 @@ def read_lines(path):
             yield line[:-1] if line.endswith("\n") else line
 
 
-def main(arguments):
-    if len(arguments) != 1:
-        print("usage: verify_log.py EXPORT.jsonl", file=sys.stderr)
-        return 2
+def report(path):
     try:
-        print(verify(read_lines(arguments[0])))
-        return 0
+        return verify(read_lines(path)), 0
     except Fault as fault:
-        print("bad seq=%d reason=%s" % (fault.seq, fault.reason))
-        return 1
+        return "bad seq=%d reason=%s" % (fault.seq, fault.reason), 1
     except (OSError, UnicodeDecodeError) as error:
-        print("unreadable: %s" % error, file=sys.stderr)
+        return "unreadable %s: %s" % (path, error), 2
+
+
+def main(paths):
+    if not paths:
+        print("usage: verify_log.py EXPORT.jsonl...", file=sys.stderr)
         return 2
+    worst = 0
+    for path in paths:
+        line, status = report(path)
+        print(line)
+        worst = max(worst, status)
+    return worst
 
 
 if __name__ == "__main__":
