@@ -26,12 +26,13 @@ export class FilesProjection implements Projection<ThreadEvents> {
     if (event.type === "file.written") {
       const { path, digest, bytes } = event.payload;
       this.#sql.exec(
-        `INSERT INTO files (path, digest, bytes, updated_at) VALUES (?, ?, ?, ?)
-         ON CONFLICT (path) DO UPDATE SET digest = excluded.digest, bytes = excluded.bytes, updated_at = excluded.updated_at`,
+        `INSERT INTO files (path, digest, bytes, updated_at, seq) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (path) DO UPDATE SET digest = excluded.digest, bytes = excluded.bytes, updated_at = excluded.updated_at, seq = excluded.seq`,
         path,
         digest,
         bytes,
         event.header.at,
+        event.header.seq,
       );
     } else if (event.type === "file.deleted") {
       this.#sql.exec("DELETE FROM files WHERE path = ?", event.payload.path);

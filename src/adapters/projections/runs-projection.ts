@@ -1,0 +1,102 @@
+/**
+ * RunsProjection: one row a run in table `runs`, so that runs are listed and counted without folding the log.
+ *
+ * A row begins with its input (`queued`) or, for a message carried on from an ended run, with its start. Text and
+ * output stay in the log: the row names the event that holds them. One row is written per model outcome, none per call
+ * that cost nothing.
+ */
+import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import type { Projection } from "#ports/event-log.ts";
+import type { SqlDatabase } from "#ports/sql.ts";
+
+export class RunsProjection implements Projection<ThreadEvents> {
+  readonly name = "runs";
+  readonly version = 1;
+  readonly #sql: SqlDatabase;
+
+  constructor(sql: SqlDatabase) {
+    this.#sql = sql;
+  }
+
+  reset(): void {
+    this.#sql.exec("DELETE FROM runs");
+  }
+
+  apply(event: ThreadEvent): void {
+    switch (event.type) {
+      case "input.received":
+        return this.#begin(event, "queued");
+      case "run.started":
+        return this.#start(event);
+      case "model.answered":
+      case "model.failed":
+      case "model.interrupted":
+        return this.#count(event, event.payload?.settlement.tokens ?? 0);
+      case "tool.finished":
+        if ((event.header.costMicros ?? 0) > 0) this.#count(event, event.payload?.settlement.tokens ?? 0);
+        return;
+      case "run.completed":
+        return this.#end(event, { status: "completed", finish: event.payload?.finish ?? null, reason: null, message: null });
+      case "run.failed":
+        return this.#end(event, {
+          status: "failed",
+          finish: null,
+          reason: event.payload?.reason ?? null,
+          message: event.payload?.message ?? null,
+        });
+      case "run.cancelled":
+        return this.#end(event, { status: "cancelled", finish: null, reason: null, message: event.payload?.reason ?? null });
+      default:
+        return;
+    }
+  }
+
+  /** A message that steers names the run it joins, whose row is there. */
+  #begin({ header }: ThreadEvent, status: "queued" | "running"): void {
+    this.#sql.exec(
+      "INSERT INTO runs (start_seq, run_id, status, definition, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING",
+      header.seq,
+      header.run,
+      status,
+      header.definition,
+      header.at,
+    );
+  }
+
+  #start(event: ThreadEvent): void {
+    this.#begin(event, "running");
+    this.#sql.exec("UPDATE runs SET status = 'running' WHERE run_id = ?", event.header.run);
+  }
+
+  #count({ header, type }: ThreadEvent, tokens: number): void {
+    const cost = header.costMicros ?? 0;
+    this.#sql.exec(
+      `UPDATE runs SET steps = max(steps, ?), cost_micros = cost_micros + ?, recovery_micros = recovery_micros + ?, tokens = tokens + ?
+       WHERE run_id = ?`,
+      type === "model.answered" ? (header.step ?? 0) : 0,
+      cost,
+      header.costKind === "recovery" ? cost : 0,
+      tokens,
+      header.run,
+    );
+  }
+
+  #end(event: ThreadEvent, end: { status: string; finish: string | null; reason: string | null; message: string | null }): void {
+    const { header } = event;
+    this.#begin(event, "running");
+    const textSeq = event.type === "run.completed" ? header.seq : null;
+    this.#sql.exec(
+      `UPDATE runs SET status = ?, finish = ?, reason = ?, message = ?, ended_at = ?, end_seq = ?, text_seq = ?, output_seq = ?
+       WHERE run_id = ?`,
+      end.status,
+      end.finish,
+      end.reason,
+      end.message,
+      header.at,
+      header.seq,
+      textSeq,
+      textSeq,
+      header.run,
+    );
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * ThreadHarness: one thread on the real log, workspace and stores over Node's SQLite, with time, ids and the outside world
+ * in a test's hands. `reopen()` is a crash: the runtime is dropped as it is, a new one opens on the same database.
+ */
+import { SqliteCommandStore } from "#adapters/command-store/sqlite-command-store.ts";
+import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
+import { ZodJsonSchemas } from "#adapters/json-schema/zod-json-schemas.ts";
+import { FilesProjection } from "#adapters/projections/files-projection.ts";
+import { RunsProjection } from "#adapters/projections/runs-projection.ts";
+import { SqliteRunList } from "#adapters/projections/sqlite-run-list.ts";
+import { NodeSqlite } from "#adapters/sql/node-sqlite.ts";
+import { SqliteStreamBlocks } from "#adapters/stream-blocks/sqlite-stream-blocks.ts";
+import { SqliteWorkspace } from "#adapters/workspace/sqlite-workspace.ts";
+import { verifyChain } from "#audit/hash-chain.ts";
+import type { Receipt } from "#kernel/commands.ts";
+import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
+import type { Delivery, ThreadEvent, ThreadEvents, ThreadEventType } from "#kernel/events.ts";
+import type { AgentManifest, ToolPin } from "#kernel/manifest.ts";
+import type { EventLog } from "#ports/event-log.ts";
+import type { Model, OutputSpec } from "#ports/model.ts";
+import type { Prices } from "#ports/prices.ts";
+import type { Tool } from "#ports/tool.ts";
+import type { RunView } from "#ports/thread-gateway.ts";
+import { DEFAULT_HOOKS, NO_PRICES } from "#runner/default-hooks.ts";
+import { OPEN_BOUNDARY, type Boundary, type GateHooks } from "#runner/gate-hooks.ts";
+import { ThreadRuntime, type DriveResult, type SubmitRefusal } from "#runner/thread-runtime.ts";
+import { canonicalJson, utf8, type Json } from "#shared/json.ts";
+import type { Result } from "#shared/result.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { ManualTimers } from "./manual-timers.ts";
+import { openNodeLog } from "./node-log.ts";
+import { SeededIds } from "./seeded-ids.ts";
+
+export interface HarnessOptions {
+  readonly model: Model | null;
+  readonly tools?: readonly Tool[];
+  readonly manifest?: Partial<AgentManifest>;
+  readonly hooks?: Partial<GateHooks>;
+  readonly prices?: Prices;
+  readonly boundary?: Boundary;
+  readonly database?: NodeSqlite;
+}
+export interface Sending {
+  readonly messageId?: string;
+  readonly runId?: string;
+  readonly delivery?: Delivery;
+  readonly output?: OutputSpec | null;
+  readonly key?: string | null;
+}
+
+const HASHER = new NodeHasher();
+
+export class ThreadHarness {
+  readonly clock = new ManualClock();
+  readonly timers = new ManualTimers(this.clock);
+  readonly database: NodeSqlite;
+  readonly manifest: AgentManifest;
+  tools: ReadonlyMap<string, Tool>;
+  boundary: Boundary;
+  hooks: GateHooks;
+  model: Model | null;
+  runtime: ThreadRuntime;
+  log: EventLog<ThreadEvents>;
+  workspace: SqliteWorkspace;
+  runs: SqliteRunList;
+  readonly #ids = new SeededIds();
+  readonly #prices: Prices;
+  #sent = 0;
+
+  constructor(options: HarnessOptions) {
+    const tools = options.tools ?? [];
+    this.model = options.model;
+    this.database = options.database ?? new NodeSqlite();
+    this.tools = new Map(tools.map((tool) => [tool.name, tool]));
+    this.manifest = { ...MANIFEST, tools: tools.map(toPin), ...options.manifest };
+    this.hooks = { ...DEFAULT_HOOKS, ...options.hooks };
+    this.boundary = options.boundary ?? OPEN_BOUNDARY;
+    this.#prices = options.prices ?? NO_PRICES;
+    ({ runtime: this.runtime, log: this.log, workspace: this.workspace, runs: this.runs } = this.#open());
+    if (!this.runtime.state.created) this.create();
+  }
+
+  /** The process dies here and starts again: nothing of the old one may write any more. */
+  reopen(): void {
+    ({ runtime: this.runtime, log: this.log, workspace: this.workspace, runs: this.runs } = this.#open());
+  }
+
+  create(): void {
+    const created = this.runtime.submit({ type: "create_thread", owner: "usr_1", title: null }, { actor: "usr_1", idempotencyKey: null, bodyDigest: "" });
+    if (!created.ok) throw new Error(created.error.reason);
+  }
+
+  send(text: string, sending: Sending = {}): Result<Receipt, SubmitRefusal> {
+    this.#sent += 1;
+    const { messageId = `msg_${this.#sent}`, runId = `run_${this.#sent}`, delivery = "queue", output = null, key = null } = sending;
+    const { manifest } = this;
+    const definition = digest(manifest as unknown as Json);
+    const body = digest({ text, delivery, output } as unknown as Json);
+    return this.runtime.submit(
+      { type: "send_message", messageId, runId, text, delivery, output, manifest, definition },
+      { actor: "usr_1", idempotencyKey: key, bodyDigest: body },
+    );
+  }
+
+  cancel(runId: string): Result<Receipt, SubmitRefusal> {
+    const context = { actor: "usr_1", idempotencyKey: null, bodyDigest: digest({ runId }) };
+    return this.runtime.submit({ type: "cancel_run", runId, reason: "enough" }, context);
+  }
+
+  /** Drives until nothing is left, moving the clock to each time it waits for. */
+  async finish(): Promise<DriveResult> {
+    for (let round = 0; round < 100; round += 1) {
+      const result = await this.runtime.drive();
+      if (result.next === "idle") return result;
+      this.clock.set(Math.max(this.clock.now(), result.at));
+    }
+    throw new Error("the thread does not come to rest");
+  }
+
+  events(): readonly ThreadEvent[] {
+    return this.log.read({ limit: 100_000 });
+  }
+  types(): readonly ThreadEventType[] {
+    return this.events().map((event) => event.type);
+  }
+  of<T extends ThreadEventType>(type: T): readonly Extract<ThreadEvent, { readonly type: T }>[] {
+    return this.events().filter((event): event is Extract<ThreadEvent, { readonly type: T }> => event.type === type);
+  }
+  run(runId: string): RunView {
+    const view = this.runs.get(runId);
+    if (view === null) throw new Error(`no run ${runId}`);
+    return view;
+  }
+  file(path: string): string | null {
+    const content = this.workspace.reader.read(path);
+    return content === null ? null : new TextDecoder().decode(content);
+  }
+  /** Null when the chain verifies. */
+  chainFault(): string | null {
+    const verified = verifyChain(this.log.raw({ limit: 100_000 }), HASHER, { head: this.log.head() });
+    return verified.ok ? null : `${verified.error.reason} at ${verified.error.seq}`;
+  }
+
+  #open(): { runtime: ThreadRuntime; log: EventLog<ThreadEvents>; workspace: SqliteWorkspace; runs: SqliteRunList } {
+    const { database, clock } = this;
+    const projections = [new FilesProjection(database), new RunsProjection(database)];
+    const defaults = { tenant: "acme", agent: this.manifest.name, thread: "main" };
+    const { log, blobs } = openNodeLog(THREAD_CATALOGUE, { hasher: HASHER, ids: this.#ids, projections, defaults }, database);
+    const workspace = new SqliteWorkspace({ sql: database, blobs, hasher: HASHER, clock });
+    const runtime = ThreadRuntime.open({
+      log,
+      hasher: HASHER,
+      ids: this.#ids,
+      clock,
+      timers: this.timers,
+      models: { resolve: () => this.model },
+      tools: (name) => this.tools.get(name) ?? null,
+      sandbox: { id: "none", run: async () => Promise.reject(new Error("no sandbox in this test")) },
+      workspace,
+      schemas: new ZodJsonSchemas(),
+      hooks: this.hooks,
+      prices: this.#prices,
+      commands: new SqliteCommandStore(database),
+      blocks: new SqliteStreamBlocks(database),
+      boundary: { cross: (point, effectId) => this.boundary.cross(point, effectId) },
+      transact: (work) => database.transaction(work),
+    });
+    return { runtime, log, workspace, runs: new SqliteRunList(database, log) };
+  }
+}
+
+export const MANIFEST: AgentManifest = {
+  name: "helper",
+  description: "helps",
+  instructions: "Help.",
+  route: "test/script",
+  settings: { maxOutputTokens: 1_000, temperature: null },
+  contextTokens: 32_000,
+  limits: { maxSteps: 50, maxCostMicros: null, maxTokens: null, maxQueuedInputs: 10 },
+  retry: { maxAttempts: 3, baseDelayMs: 100, maxDelayMs: 1_000 },
+  tools: [],
+  maxRepairs: 2,
+};
+
+export function toPin({ name, description, version, inputSchema, effect, approval, limits }: Tool): ToolPin {
+  return { name, description, version, inputSchema, effect, approval, limits };
+}
+
+function digest(value: Json): string {
+  return HASHER.sha256(utf8(canonicalJson(value)));
+}
