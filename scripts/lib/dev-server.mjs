@@ -37,12 +37,24 @@ export async function isHealthy(url) {
 }
 
 /**
+ * @param {{ state: any, config: string, port: number, main?: string | undefined, onLine?: (line: string) => void, vars?: readonly string[] }} options
+ *
  * Starts `wrangler dev` and resolves once it answers. `onLine` gets its lines without noise; all of them go to the log.
  * Throws with the last output when it ends before that.
  */
-export async function startServer({ state, config, port, onLine = () => {}, vars = [] }) {
+export async function startServer({ state, config, port, main, onLine = () => {}, vars = [] }) {
   const url = `http://127.0.0.1:${port}`;
-  const args = ["dev", "-c", config, "--port", String(port), "--persist-to", state.storage];
+  const entry = main === undefined ? [] : [main];
+  const args = [
+    "dev",
+    ...entry,
+    "-c",
+    config,
+    "--port",
+    String(port),
+    "--persist-to",
+    state.storage,
+  ];
   args.push("--env-file", state.env, "--env-file", state.modelEnv);
   args.push("--show-interactive-dev-session=false");
   for (const pair of vars) args.push("--var", pair);

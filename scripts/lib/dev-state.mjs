@@ -82,12 +82,17 @@ export async function prepareState(state, config = DEV_CONFIG) {
   return client;
 }
 
+/** Single quotes take everything but themselves literally in an env file. */
+function quoted(value) {
+  return value.includes("'") ? `"${value}"` : `'${value}'`;
+}
+
 /** The model chosen in the environment of this start, for this start only. */
 export function writeModelEnv(state) {
   const names = ["HOLDFAST_MODEL", "HOLDFAST_MODEL_BASE_URL", "HOLDFAST_MODEL_API_KEY"];
   const lines = names
     .filter((name) => (process.env[name] ?? "") !== "")
-    .map((name) => `${name}=${JSON.stringify(process.env[name])}\n`);
+    .map((name) => `${name}=${quoted(process.env[name])}\n`);
   writeFileSync(state.modelEnv, lines.join(""), PRIVATE);
   return process.env.HOLDFAST_MODEL || null;
 }

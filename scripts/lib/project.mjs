@@ -14,6 +14,7 @@ export function toolEnv(extra = {}) {
     PATH: `${BIN}:${process.env.PATH ?? ""}`,
     WRANGLER_SEND_METRICS: "false",
     NO_UPDATE_NOTIFIER: "1",
+    CLOUDFLARE_CF_FETCH_ENABLED: "false",
     ...extra,
   };
 }

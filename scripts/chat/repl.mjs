@@ -1,0 +1,39 @@
+/** The conversation at the prompt. */
+import { createInterface } from "node:readline/promises";
+
+const HELP = `  /file PATH   upload a file into the workspace
+  /files       list the workspace
+  /cancel      cancel the run in progress (or Ctrl-C)
+  /new         begin another thread
+  /quit        leave (or Ctrl-D)`;
+
+export async function converse({ session, renderer, onInterrupt }) {
+  const input = createInterface({ input: process.stdin, output: process.stdout, historySize: 200 });
+  input.on("SIGINT", onInterrupt);
+  const commands = {
+    file: (path) => session.upload(path),
+    files: () => session.listFiles(),
+    cancel: () => session.cancel(),
+    new: () => {
+      session.begin();
+      renderer.note(`thread ${session.thread}`);
+    },
+    help: () => renderer.note(HELP),
+    quit: () => input.close(),
+  };
+  renderer.note(`thread ${session.thread}; /help shows commands`);
+  input.setPrompt("> ");
+  input.prompt();
+  for await (const line of input) {
+    const text = line.trim();
+    const [, name, argument = ""] = /^\/(\w+)\s*(.*)$/.exec(text) ?? [];
+    try {
+      if (name !== undefined) await (commands[name] ?? commands.help)(argument.trim());
+      else if (text !== "") await session.ask(text);
+    } catch (error) {
+      renderer.problem(error.message);
+    }
+    if (name === "quit") return;
+    input.prompt();
+  }
+}

@@ -1,0 +1,94 @@
+/** One conversation: uploads, questions, and the run in progress. */
+import { readFileSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { followRun } from "./follow.mjs";
+import { newThreadId } from "./options.mjs";
+
+export class Session {
+  #api;
+  #renderer;
+  #thread;
+  #opened = false;
+  #active = null;
+
+  constructor({ api, renderer, thread }) {
+    this.#api = api;
+    this.#renderer = renderer;
+    this.#thread = thread;
+  }
+
+  get thread() {
+    return this.#thread;
+  }
+
+  get isBusy() {
+    return this.#active !== null;
+  }
+
+  get isCancelling() {
+    return this.#active?.cancelling ?? false;
+  }
+
+  begin() {
+    this.#thread = newThreadId();
+    this.#opened = false;
+  }
+
+  async #open() {
+    if (this.#opened) return;
+    await this.#api.openThread(this.#thread);
+    this.#opened = true;
+  }
+
+  async upload(path) {
+    // npm runs scripts in the project's folder; a path is meant from where the user typed it.
+    const file = resolve(process.env.INIT_CWD ?? process.cwd(), path);
+    const bytes = readFileSync(file);
+    await this.#open();
+    await this.#api.upload(this.#thread, basename(file), bytes);
+    this.#renderer.note(`uploaded ${basename(file)} (${bytes.length} bytes)`);
+  }
+
+  async listFiles() {
+    await this.#open();
+    const { items } = await this.#api.files(this.#thread);
+    if (items.length === 0) this.#renderer.note("no files; /file PATH uploads one");
+    for (const { path, bytes } of items) this.#renderer.note(`${path}  ${bytes} bytes`);
+  }
+
+  /** Resolves with whether the run completed. */
+  async ask(text) {
+    await this.#open();
+    const receipt = await this.#api.send(this.#thread, text);
+    const stop = new AbortController();
+    this.#active = { runId: receipt.runId, stop, cancelling: false };
+    try {
+      const ended = await followRun({
+        api: this.#api,
+        receipt,
+        signal: stop.signal,
+        onFrame: (kind, data) => {
+          this.#active.runId ??= data.header?.run ?? null;
+          this.#renderer.frame(kind, data);
+        },
+      });
+      const { runId } = this.#active;
+      if (runId !== null) this.#renderer.summary(await this.#api.run(this.#thread, runId));
+      return ended === "run.completed";
+    } finally {
+      this.#active = null;
+    }
+  }
+
+  async cancel() {
+    const runId = this.#active?.runId ?? null;
+    if (runId === null) return this.#renderer.note("nothing runs");
+    this.#active.cancelling = true;
+    this.#renderer.note("cancelling ... (Ctrl-C again leaves; the run then ends on the server)");
+    await this.#api.cancel(this.#thread, runId);
+  }
+
+  leave() {
+    this.#active?.stop.abort();
+  }
+}

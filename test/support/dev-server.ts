@@ -1,0 +1,84 @@
+/**
+ * A real local server for crash tests: `wrangler dev` on a state directory of its own, which SIGKILL can take down at any
+ * moment and `start` brings back on the same state. Owns its processes and ends them by process id.
+ *
+ * `discardState` is the negative control: a suite that still passes after it has proved nothing.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { startServer } from "../../scripts/lib/dev-server.mjs";
+import { DEV_CONFIG, devState, prepareState, writeModelEnv } from "../../scripts/lib/dev-state.mjs";
+import { freePort } from "../../scripts/lib/ports.mjs";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+
+export interface DevServerOptions {
+  /** Entry of the Worker, from the root of the repository; the configuration's own by default. */
+  readonly main?: string;
+  /** `NAME:value` pairs, over those of the configuration. */
+  readonly vars?: readonly string[];
+}
+
+export interface DevServer {
+  /** Of the running server. Stays the same over restarts. */
+  readonly url: string;
+  /** A service key of tenant `dev`. */
+  readonly key: string;
+  readonly stateDirectory: string;
+  start(): Promise<void>;
+  /** SIGKILL to all of its processes at once; resolves when none is left. */
+  kill(): Promise<void>;
+  /** Loses everything stored. Only while it does not run. */
+  discardState(): void;
+  /** Ends it and removes its state. */
+  dispose(): Promise<void>;
+}
+
+interface Running {
+  readonly url: string;
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+export async function createDevServer(options: DevServerOptions = {}): Promise<DevServer> {
+  const directory = mkdtempSync(join(tmpdir(), "holdfast-server-"));
+  const state = devState(directory);
+  const config = join(ROOT, DEV_CONFIG);
+  const client: { readonly key: string } = await prepareState(state, config);
+  writeModelEnv(state);
+  const port = await freePort();
+  let running: Running | null = null;
+
+  async function start(): Promise<void> {
+    if (running !== null) throw new Error("the server runs already");
+    running = await startServer({
+      state,
+      config,
+      port,
+      main: options.main === undefined ? undefined : join(ROOT, options.main),
+      vars: options.vars ?? [],
+    });
+  }
+  async function kill(): Promise<void> {
+    await running?.kill();
+    running = null;
+  }
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    key: client.key,
+    stateDirectory: directory,
+    start,
+    kill,
+    discardState() {
+      if (running !== null) throw new Error("kill the server before its state");
+      rmSync(state.storage, { recursive: true, force: true });
+    },
+    async dispose() {
+      await running?.stop();
+      running = null;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
