@@ -2,6 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from "#shared/json.ts";
 import { type Measure, type Problem, type Query, toKeyLabel, toMeasureLabel, toReading } from "./query.ts";
 import { objects, type Profile, type TableProfile } from "./table.ts";
+import { nameWords } from "./words.ts";
 
 export interface Answer {
   readonly text: string;
@@ -133,7 +134,7 @@ export function renderProblem(problem: Problem, profile: TableProfile): string {
 
 /** Three questions that work, made of this file's own columns. */
 export function toExamples(profile: TableProfile): readonly string[] {
-  const numeric = profile.columns.find((column) => column.type === "number" && column.distinct > 2);
+  const numeric = profile.columns.find((column) => column.type === "number" && column.distinct > 2 && !/\b(?:id|year|code|no)\b/.test(nameWords(column.name).join(" ")));
   const text = profile.columns.find((column) => column.type === "text" && column.values.length > 1);
   const value = text?.values[0];
   return [

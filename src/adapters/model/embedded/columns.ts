@@ -3,7 +3,7 @@
  * column has); a part that several columns share is kept as ambiguous, never guessed.
  */
 import type { Column, TableProfile } from "./table.ts";
-import { ADJECTIVES, nameWords, OPERATION_WORDS, PREPOSITIONS, STOP_WORDS, stem, type Token } from "./words.ts";
+import { ADJECTIVES, nameWords, OPERATION_WORDS, PREPOSITIONS, STOP_WORDS, stem, SYNONYMS, type Token } from "./words.ts";
 
 export interface ColumnMention {
   readonly kind: "column";
@@ -31,20 +31,20 @@ export function toTerms(tokens: readonly Token[]): readonly string[] {
       const only = window[0];
       if (length === 1 && only !== undefined && isFunctionWord(only)) continue;
       terms.add(window.map((token) => token.lower).join(" "));
-      terms.add([...window.slice(0, -1).map((token) => token.lower), window.at(-1)?.stem ?? ""].join(" "));
+      for (const singular of singulars(window)) terms.add(singular);
     }
   }
-  return [...terms].slice(0, 200);
+  return [...terms].slice(0, 300);
 }
 
 export function findMentions(tokens: readonly Token[], profile: TableProfile): readonly Mention[] {
   const taken = new Array<boolean>(tokens.length).fill(false);
   const mentions: Mention[] = [];
   for (let length = MAX_PHRASE; length >= 1; length--) {
-    for (const find of [exactColumn, knownValue, partialColumn]) {
+    for (const find of [exactColumn, knownValue, partialColumn, synonymColumn]) {
       for (let start = 0; start + length <= tokens.length; start++) {
         if (taken.slice(start, start + length).includes(true)) continue;
-        const mention = find(tokens.slice(start, start + length), profile, start);
+        const mention = find(tokens.slice(start, start + length), { profile, start, next: tokens[start + length] });
         if (mention === null) continue;
         taken.fill(true, start, start + length);
         mentions.push(mention);
@@ -62,30 +62,32 @@ export function columnOfAdjective(word: string, profile: TableProfile): Column |
   return only !== undefined && rest.length === 0 ? only : null;
 }
 
-type Find = (window: readonly Token[], profile: TableProfile, start: number) => Mention | null;
+/** `next` is the token after the window. */
+type Find = (window: readonly Token[], at: { profile: TableProfile; start: number; next: Token | undefined }) => Mention | null;
 
-const exactColumn: Find = (window, profile, start) => {
+const exactColumn: Find = (window, { profile, start, next }) => {
   const phrase = window.flatMap((token) => nameWords(token.text)).join(" ");
   const columns = profile.columns.filter((column) => nameWords(column.name).join(" ") === phrase);
   const only = window[0];
-  // "the number of rows" must not become a column that happens to be called number, unless it is quoted.
   if (columns.length === 0 || only === undefined) return null;
-  if (window.length === 1 && !only.quoted && isFunctionWord(only) && !columns.some((column) => column.name === only.text)) return null;
+  // "the total price" and "number of rows" speak of an operation even where a column is called Total or Number.
+  const isOperation = next !== undefined && (!isFunctionWord(next) || next.lower === "of" || next.lower === "number");
+  if (window.length === 1 && !only.quoted && isFunctionWord(only) && (isOperation || only.lower !== columns[0]?.name.toLowerCase())) return null;
   return { kind: "column", start, end: start + window.length, columns };
 };
 
-const knownValue: Find = (window, profile, start) => {
+const knownValue: Find = (window, { profile, start }) => {
   const first = window[0];
   if (first === undefined || (window.length === 1 && isFunctionWord(first))) return null;
   if (window.length === 1 && first.number !== null) return null;
   const exact = window.map((token) => token.lower).join(" ");
-  const singular = [...window.slice(0, -1).map((token) => token.lower), window.at(-1)?.stem ?? ""].join(" ");
+  const plain = singulars(window);
   const direct = profile.hits.filter((hit) => hit.term === exact);
-  const hits = direct.length > 0 ? direct : profile.hits.filter((hit) => hit.term === singular);
+  const hits = direct.length > 0 ? direct : profile.hits.filter((hit) => plain.includes(hit.term));
   return hits.length === 0 ? null : { kind: "value", start, end: start + window.length, hits };
 };
 
-const partialColumn: Find = (window, profile, start) => {
+const partialColumn: Find = (window, { profile, start }) => {
   const words = window.flatMap((token) => nameWords(token.text));
   const first = window[0];
   if (first === undefined || words.length === 0 || window.some((token) => token.number !== null)) return null;
@@ -93,10 +95,30 @@ const partialColumn: Find = (window, profile, start) => {
   if (words.every((word) => word.length < 2)) return null;
   const columns = profile.columns.filter((column) => {
     const names = nameWords(column.name);
-    return words.every((word) => names.includes(word));
+    // A plural means the name's last word: "prices" is in Unit Price, "units" and "orders" are not in Unit Price and Order ID.
+    const isPlural = words.at(-1) !== window.at(-1)?.lower.split("_").at(-1);
+    const head = names.findLast((word) => word.length > 2) ?? "";
+    return words.every((word) => names.includes(word)) && (!isPlural || words.at(-1) === head);
   });
   return columns.length === 0 ? null : { kind: "column", start, end: start + window.length, columns };
 };
+
+const synonymColumn: Find = ([only, ...rest], { profile, start }) => {
+  const nouns = only === undefined || rest.length > 0 ? undefined : SYNONYMS.get(only.stem);
+  if (nouns === undefined) return null;
+  const columns = profile.columns.filter((column) => column.type !== "text" && nameWords(column.name).some((word) => nouns.includes(word)));
+  const named = columns.length > 0 ? columns : profile.columns.filter((column) => nouns.includes(nameWords(column.name).join(" ")));
+  // "units" is a quantity before it is a unit price: the column whose whole name it is wins.
+  const whole = named.filter((column) => nouns.includes(nameWords(column.name).join(" ")));
+  const chosen = whole.length > 0 ? whole : named;
+  return chosen.length === 1 ? { kind: "column", start, end: start + 1, columns: chosen } : null;
+};
+
+function singulars(window: readonly Token[]): readonly string[] {
+  const lead = window.slice(0, -1).map((token) => token.lower);
+  const last = window.at(-1);
+  return [last?.stem ?? "", (last?.lower ?? "").replace(/s$/, "")].map((word) => [...lead, word].join(" "));
+}
 
 function isFunctionWord(token: Token): boolean {
   return !token.quoted && (STOP_WORDS.has(token.lower) || OPERATION_WORDS.has(token.lower) || OPERATION_WORDS.has(stem(token.lower)));

@@ -148,8 +148,9 @@ function aboutTable(talk: Conversation, { profile, question, later }: TableTalk)
   const value: Json = query.kind === "describe" ? null : readValue(later[0]?.output ?? "");
   const result = renderQuery(query, value, profile);
   if (report !== null) return writeReport(talk, { profile, report, answer: result, later: query.kind === "describe" ? later : later.slice(1) });
-  const ignored = parsed.ok && parsed.value.ignored.length > 0 ? ` Not used: ${parsed.value.ignored.join(", ")}.` : "";
-  return finish({ ...result, text: `${result.text}${ignored}` });
+  const nouns = parsed.ok && query.kind !== "describe" ? parsed.value.rowNouns : [];
+  const note = nouns.length > 0 ? ` I took "${nouns.join(", ")}" to mean the rows.` : "";
+  return finish({ ...result, text: `${result.text}${note}` });
 }
 
 interface ReportTalk {

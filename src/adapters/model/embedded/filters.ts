@@ -27,7 +27,7 @@ const PHRASES: readonly (readonly [phrase: string, comparison: Comparison])[] = 
     ["exceeds", ">"], ["exceeding", ">"], ["over", ">"], ["above", ">"], ["under", "<"], ["below", "<"], ["after", ">"], ["before", "<"],
     ["since", ">="], ["until", "<="], ["is between", "between"], ["between", "between"], ["is equal to", "="], ["equal to", "="],
     ["does not equal", "!="], ["not equal to", "!="], ["is not", "!="], ["isn't", "!="], ["are not", "!="], ["was not", "!="], ["other than", "!="],
-    ["equals", "="], ["is exactly", "="], ["exactly", "="], ["is", "="], ["are", "="], ["was", "="], ["of", "="], ["not", "!="],
+    ["equals", "="], ["is exactly", "="], ["exactly", "="], ["is", "="], ["are", "="], ["was", "="], ["not", "!="],
     ["starts with", "starts_with"], ["starting with", "starts_with"], ["begins with", "starts_with"], ["beginning with", "starts_with"],
     ["that contain", "contains"], ["contains", "contains"], ["contain", "contains"], ["containing", "contains"], ["includes", "contains"], ["including", "contains"],
     ["is missing", "missing"], ["is empty", "missing"], ["is blank", "missing"], ["is null", "missing"], ["are missing", "missing"],
@@ -84,7 +84,8 @@ function toFilter(scan: Scan, { comparison, at, end }: Found): Filter | null {
   if (target === null) return null;
   // "average of 5" and "what is Gentoo" are no conditions: a weak word needs its column right before it.
   if (isWeak(comparison) && target.end !== at && !(literal.known && target.end >= at - 1)) return null;
-  if (isWeak(comparison) && scan.tokens[at]?.lower === "of" && !literal.known && typeof literal.value !== "number") return null;
+  const own = literal.hits?.find((hit) => hit.column === target.column);
+  if (isWeak(comparison) && literal.hits !== null && own === undefined) return null;
   if (comparison === "between") {
     const high = literalAt(scan, literal.end + (isAnd(scan.tokens[literal.end]) ? 1 : 0), comparison);
     if (high === null) return null;
@@ -92,7 +93,7 @@ function toFilter(scan: Scan, { comparison, at, end }: Found): Filter | null {
     return { op: "between", column: target.column, low: literal.value, high: high.value };
   }
   use(scan, [target.start, target.end], [at, literal.end]);
-  const text = String(literal.value);
+  const text = own?.value ?? String(literal.value);
   if (comparison === "=" || comparison === "!=") {
     const values = [text, ...alternatives(scan, literal.end, target.column)];
     return { op: comparison === "=" ? "in" : "not_in", column: target.column, values };
@@ -142,7 +143,16 @@ function columnAfter({ mentions, profile, used }: Scan, end: number, value: numb
   return typeof value === "number" && numeric.length === 1 && numeric[0] !== undefined ? { column: numeric[0].name, start: end, end } : null;
 }
 
-function literalAt(scan: Scan, at: number, comparison: Comparison): { value: number | string; end: number; known: boolean } | null {
+interface Literal {
+  readonly value: number | string;
+  readonly end: number;
+  /** False for a word that occurs nowhere in the table. */
+  readonly known: boolean;
+  /** Where it occurs as a value, for words. */
+  readonly hits: readonly { readonly column: string; readonly value: string }[] | null;
+}
+
+function literalAt(scan: Scan, at: number, comparison: Comparison): Literal | null {
   let start = at;
   while (["the", "a", "an", "either", "than", "to", "in", "from", "usd", "word", "text"].includes(scan.tokens[start]?.lower ?? "")) start++;
   const token = scan.tokens[start];
@@ -150,19 +160,19 @@ function literalAt(scan: Scan, at: number, comparison: Comparison): { value: num
   const mention = scan.mentions.find((candidate) => candidate.start === start);
   if (mention?.kind === "value") {
     const value = mention.hits[0]?.value ?? token.text;
-    return { value, end: mention.end, known: true };
+    return { value, end: mention.end, known: true, hits: mention.hits };
   }
-  if (token.quoted) return { value: token.text, end: start + 1, known: true };
-  if (token.number !== null) return { value: token.number, end: start + 1, known: true };
-  if (/^\d{4}-\d{2}/.test(token.text)) return { value: token.text, end: start + 1, known: true };
+  const single = { end: start + 1, known: true, hits: null };
+  if (token.quoted || /^\d{4}-\d{2}/.test(token.text)) return { ...single, value: token.text };
+  if (token.number !== null) return { ...single, value: token.number };
   const month = MONTHS.indexOf(token.lower);
   const year = scan.tokens[start + 1]?.number;
   if (month >= 0 && typeof year === "number") {
-    return { value: `${year}-${String(month + 1).padStart(2, "0")}`, end: start + 2, known: true };
+    return { value: `${year}-${String(month + 1).padStart(2, "0")}`, end: start + 2, known: true, hits: null };
   }
   const isWord = !STOP_WORDS.has(token.lower) && !OPERATION_WORDS.has(token.lower) && mention === undefined && !ADJECTIVES.has(token.lower);
   const takesText = isWeak(comparison) || comparison === "contains" || comparison === "starts_with";
-  return isWord && takesText ? { value: token.text, end: start + 1, known: false } : null;
+  return isWord && takesText ? { ...single, value: token.text, known: false } : null;
 }
 
 /** "Biscoe or Dream" after "island is". */
@@ -184,6 +194,11 @@ function missingCells(scan: Scan): Filter[] {
   return scan.mentions.flatMap((mention): Filter[] => {
     if (mention.kind !== "column" || mention.columns.length !== 1) return [];
     const before = scan.tokens[mention.start - 1]?.lower ?? "";
+    const after = scan.tokens[mention.end]?.lower ?? "";
+    if (["missing", "blank", "empty", "unknown"].includes(after)) {
+      use(scan, [mention.start, mention.end + 1]);
+      return [{ op: "missing", column: mention.columns[0]?.name ?? "" }];
+    }
     const afterHas = ["no", "without"].includes(before) || (before === "a" && scan.tokens[mention.start - 2]?.lower === "without");
     if (!afterHas && !["missing", "blank", "empty"].includes(before)) return [];
     use(scan, [mention.start - 1, mention.end]);

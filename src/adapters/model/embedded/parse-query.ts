@@ -11,12 +11,12 @@ import { columnOfAdjective, findMentions, type ColumnMention } from "./columns.t
 import { findFilters, type Scan, use } from "./filters.ts";
 import type { Aggregate, Filter, GroupKey, Measure, Problem, Query } from "./query.ts";
 import type { Column, TableProfile } from "./table.ts";
-import { ADJECTIVES, nameWords, OPERATION_WORDS, PREPOSITIONS, STOP_WORDS, type Token, tokenise } from "./words.ts";
+import { ADJECTIVES, nameWords, OPERATION_WORDS, STOP_WORDS, type Token, tokenise } from "./words.ts";
 
 export interface Parsed {
   readonly query: Query;
-  /** Words of the question that the reading does not use. */
-  readonly ignored: readonly string[];
+  /** Words that were taken to name the rows, as "penguins" in "how many penguins". */
+  readonly rowNouns: readonly string[];
 }
 
 const DESCRIBE = /\b(?:describe|summari[sz]e|summary|overview|explore|schema|structure|what(?:'s| is| are)? in\b|(?:what|which|list|show|name)(?: me)?(?: are)?(?: all)?(?: the)? (?:columns|fields)|tell me about|report|analy[sz]e|look at|have a look|what does .* contain|about this|columns)\b/i;
@@ -46,31 +46,44 @@ interface Reading extends Scan {
   readonly filters: Filter[];
   readonly by: readonly GroupKey[];
   readonly operations: readonly Aggregate[];
-  readonly rank: { readonly order: "desc" | "asc"; readonly count: number | null; readonly column: Column | null } | null;
+  readonly rank: Rank | null;
   /** Columns with no other role, in the order of the question. */
   readonly targets: readonly Column[];
+}
+
+interface Rank {
+  readonly order: "desc" | "asc";
+  readonly count: number | null;
+  readonly column: Column | null;
+  /** An order alone ("highest first"): nothing is left out. */
+  readonly sortsOnly: boolean;
 }
 
 export function parseQuery(text: string, profile: TableProfile): Result<Parsed, Problem> {
   const tokens = tokenise(text);
   const scan: Scan = { tokens, profile, mentions: findMentions(tokens, profile), used: new Set() };
   const by = findGroups(scan);
+  const sort = findSort(scan);
   const filters = findFilters(scan);
-  const rank = findRank(scan);
+  const rank = findRank(scan) ?? sort;
   const open = scan.mentions.filter((mention): mention is ColumnMention => mention.kind === "column" && !scan.used.has(mention.start));
   const ambiguous = open.find((mention) => mention.columns.length > 1);
   if (ambiguous !== undefined) return err(toAmbiguous(ambiguous, tokens));
   const mixed = scan.mentions.find((mention) => mention.kind === "value" && !scan.used.has(mention.start));
   if (mixed?.kind === "value") return err({ reason: "ambiguous", word: words(tokens, mixed), candidates: [...new Set(mixed.hits.map((hit) => hit.column))] });
   for (const mention of open) use(scan, [mention.start, mention.end]);
-  const targets = open.flatMap((mention) => mention.columns);
-  const operations = OPERATIONS.filter(([pattern]) => pattern.test(text)).map(([, operation]) => operation);
+  const targets = [...new Set(open.flatMap((mention) => mention.columns))];
+  const spoken = tokens.filter((_, at) => !open.some((mention) => at >= mention.start && at < mention.end)).map((token) => token.lower).join(" ");
+  const operations = OPERATIONS.filter(([pattern]) => pattern.test(spoken)).map(([, operation]) => operation);
   const reading: Reading = { ...scan, text, filters, by: withComparison(by, filters, text), operations, rank, targets };
   const query = decideQuery(reading);
-  if (!query.ok) return query;
+  if (!query.ok) {
+    const { unmatched } = leftOver(reading);
+    return unmatched.length > 0 && query.error.reason === "no_column" ? err({ reason: "unmatched", words: unmatched }) : query;
+  }
   const left = leftOver(reading);
-  if (left.decisive.length > 0) return err({ reason: "unmatched", words: left.decisive });
-  return ok({ query: query.value, ignored: left.harmless });
+  if (left.unmatched.length > 0) return err({ reason: "unmatched", words: left.unmatched });
+  return ok({ query: query.value, rowNouns: left.rowNouns });
 }
 
 function decideQuery(reading: Reading): Result<Query, Problem> {
@@ -79,12 +92,15 @@ function decideQuery(reading: Reading): Result<Query, Problem> {
   if (SHARE.test(text) && operations.length === 0 && (filters.length > 0 || by.length > 0 || targets.length > 0)) return ok(toShare(reading));
   if (COMMON.test(text)) return toMostCommon(reading);
   if (operations.length > 0) return toAggregate(reading, operations);
-  if (rank !== null && !isCount) return toRanked(reading, rank);
+  if (rank !== null && !isCount && !(rank.sortsOnly && by.length > 0)) return toRanked(reading, rank);
   if (isCount) return ok(toCount(reading));
   const [first] = targets;
   if (DISTINCT.test(text) && first !== undefined) return ok({ kind: "values", column: first.name, filters });
   if (DESCRIBE.test(text) && filters.length === 0 && by.length === 0 && targets.length === 0) return ok({ kind: "describe" });
-  if (by.length > 0) return targets.length > 0 ? toAggregate(reading, ["mean"]) : ok(aggregate(reading, [{ op: "count" }]));
+  if (by.length > 0) return targets.length > 0 ? toAggregate(reading, [usualOperation(targets)]) : ok(aggregate(reading, [{ op: "count" }]));
+  if (first !== undefined && first.type === "number" && !isLabel(first)) {
+    return toAggregate(reading, usualOperation(targets) === "sum" ? ["sum"] : ["mean", "min", "max"]);
+  }
   if (first !== undefined && filters.length === 0 && LISTING.test(text)) return ok({ kind: "values", column: first.name, filters });
   if (ROWS.test(text) && (filters.length > 0 || /\b(?:rows?|records?|entries|examples?|sample)\b/i.test(text))) {
     return ok({ kind: "rows", filters, sort: null, limit: firstNumber(reading) ?? 10 });
@@ -124,7 +140,7 @@ function toRanked(reading: Reading, rank: NonNullable<Reading["rank"]>): Result<
   if (!isMeasurable(metric) && metric.type !== "date") return err({ reason: "not_numeric", column: metric.name, op: "ranking" });
   const extreme: Measure = { op: rank.order === "desc" ? "max" : "min", column: metric.name };
   if (by.length > 0) return ok(aggregate({ ...reading, by, rank: null }, [extreme]));
-  const sums = /\b(?:most|least|fewest|top|bottom)\b/i.test(text) && entity !== null && entity.distinct < reading.profile.rows && !isLabel(metric);
+  const sums = rank.column === null && /\b(?:most|least|fewest|top|bottom)\b/i.test(text) && entity !== null && entity.distinct < reading.profile.rows && !isLabel(metric);
   if (sums && entity !== null) return ok(aggregate({ ...reading, by: [toGroup(entity)] }, [{ op: "sum", column: metric.name }]));
   const wantsRow = entity !== null || rank.count !== null || rank.column !== null || /\b(?:which|who|top|bottom)\b/i.test(text);
   if (!wantsRow) return ok(aggregate({ ...reading, rank: null }, [extreme]));
@@ -135,7 +151,7 @@ function toMostCommon(reading: Reading): Result<Query, Problem> {
   const [column] = reading.targets;
   if (column === undefined) return err({ reason: "no_column", op: "most common" });
   const order = /\bleast\b/i.test(reading.text) ? ("asc" as const) : ("desc" as const);
-  const rank = { order, count: reading.rank?.count ?? null, column: null };
+  const rank = { order, count: reading.rank?.count ?? null, column: null, sortsOnly: false };
   return ok(aggregate({ ...reading, by: [toGroup(column)], rank }, [{ op: "count" }]));
 }
 
@@ -165,7 +181,7 @@ function toShare(reading: Reading): Query {
 }
 
 function aggregate({ by, filters, rank, text }: Reading, measures: readonly Measure[]): Query {
-  const limit = rank === null || by.length === 0 ? null : (rank.count ?? (/\b(?:which|who|what)\b/i.test(text) ? 1 : 5));
+  const limit = rank === null || rank.sortsOnly || by.length === 0 ? null : (rank.count ?? (/\b(?:which|who|what)\b/i.test(text) ? 1 : 5));
   return { kind: "aggregate", measures, by, filters, order: by.length === 0 ? null : (rank?.order ?? (measures[0]?.op === "count" ? "desc" : null)), limit };
 }
 
@@ -174,7 +190,8 @@ function findGroups(scan: Scan): GroupKey[] {
   const dates = scan.profile.columns.filter(({ type }) => type === "date");
   for (let at = 0; at < scan.tokens.length; at++) {
     const word = scan.tokens[at]?.lower ?? "";
-    const opens = GROUP_WORDS.has(word) && !isSortKey(scan, at);
+    const isDistribution = word === "of" && /^(?:distribution|breakdown|split)$/.test(scan.tokens[at - 1]?.lower ?? "");
+    const opens = isDistribution || (GROUP_WORDS.has(word) && !isSortKey(scan, at));
     const joins = word === "and" && groups.length > 0 && scan.used.has(at - 1);
     if (!opens && !joins) continue;
     let next = at + 1;
@@ -203,7 +220,26 @@ function isSortKey({ tokens, mentions }: Scan, at: number): boolean {
   return ranked && (named?.kind !== "column" || named.columns[0]?.type === "number" || OPERATION_WORDS.has(tokens[at + 1]?.lower ?? ""));
 }
 
-function findRank(scan: Scan): Reading["rank"] {
+/** "sorted by price" and "highest first" order what is shown and leave nothing out. */
+function findSort(scan: Scan): Rank | null {
+  const { tokens, mentions } = scan;
+  const text = tokens.map((token) => token.lower).join(" ");
+  const order = /\b(?:ascending|asc|(?:lowest|smallest|cheapest|oldest) first)\b/.test(text) ? ("asc" as const) : ("desc" as const);
+  for (const [at, token] of tokens.entries()) {
+    if (tokens[at + 1]?.lower === "first" && /^(?:highest|largest|biggest|lowest|smallest)$/.test(token.lower)) {
+      use(scan, [at, at + 2]);
+      return { order, count: null, column: null, sortsOnly: true };
+    }
+    if (!/^(?:sort|sorted|order|ordered|rank|ranked)$/.test(token.lower) || tokens[at + 1]?.lower !== "by") continue;
+    const mention = mentions.find((candidate) => candidate.start >= at + 2 && candidate.start <= at + 3);
+    const column = mention?.kind === "column" && mention.columns.length === 1 ? mention.columns[0] : undefined;
+    use(scan, [at, mention === undefined ? at + 2 : mention.end]);
+    return { order, count: null, column: column ?? null, sortsOnly: true };
+  }
+  return null;
+}
+
+function findRank(scan: Scan): Rank | null {
   for (const [at, token] of scan.tokens.entries()) {
     if (scan.used.has(at)) continue;
     const adjective = ADJECTIVES.get(token.lower);
@@ -217,7 +253,7 @@ function findRank(scan: Scan): Reading["rank"] {
     const next = ADJECTIVES.has(scan.tokens[at + 1]?.lower ?? "") ? columnOfAdjective(scan.tokens[at + 1]?.lower ?? "", scan.profile) : null;
     if (next !== null) use(scan, [at + 1, at + 2]);
     const order = column === null ? (isDescending ? "desc" : "asc") : (adjective?.order ?? "desc");
-    return { order, count: count?.number ?? null, column: column ?? next };
+    return { order, count: count?.number ?? null, column: column ?? next, sortsOnly: false };
   }
   return null;
 }
@@ -229,35 +265,42 @@ function withComparison(by: readonly GroupKey[], filters: readonly Filter[], tex
   return several === undefined ? by : [{ column: several.column, part: "value" }];
 }
 
-/** Leftovers decide when they stand where a condition would: after a preposition, or before the thing counted. */
-function leftOver(reading: Reading): { decisive: readonly string[]; harmless: readonly string[] } {
+/**
+ * Words without a role. One may name the rows themselves ("how many penguins"); any other might be a condition that was
+ * not understood, and then there is no answer.
+ */
+function leftOver(reading: Reading): { unmatched: readonly string[]; rowNouns: readonly string[] } {
   const { tokens, used, profile } = reading;
-  const fileWords = new Set(nameWords(profile.path.split("/").at(-1) ?? ""));
-  const isOpen = (token: Token, at: number): boolean =>
-    !used.has(at) && (token.quoted || (!STOP_WORDS.has(token.lower) && !OPERATION_WORDS.has(token.lower) && !ADJECTIVES.has(token.lower) && !isCommand(token)));
-  const decisive: string[] = [];
-  const harmless: string[] = [];
-  for (const [at, token] of tokens.entries()) {
-    if (!isOpen(token, at) || fileWords.has(token.stem)) continue;
-    const before = tokens.slice(0, at).findLast((other) => !["the", "a", "an", "all", "any", "this", "that"].includes(other.lower));
-    const next = tokens[at + 1];
-    const leadsNoun = next !== undefined && isOpen(next, at + 1);
-    const afterCondition = before !== undefined && PREPOSITIONS.has(before.lower) && !/^(?:of|for|to)$/.test(before.lower);
-    const isObject = before !== undefined && (OPERATION_WORDS.has(before.lower) || /^(?:of|for|by|per|is|are|not|than)$/.test(before.lower)) && !isCounted(tokens, at);
-    if (token.quoted || token.number !== null || leadsNoun || afterCondition || isObject) decisive.push(token.text);
-    else harmless.push(token.text);
-  }
-  return { decisive, harmless };
+  const known = new Set([profile.path.split("/").at(-1) ?? "", ...profile.columns.map((column) => column.name)].flatMap(nameWords));
+  const isOpen = (token: Token | undefined, at: number): boolean =>
+    token !== undefined &&
+    !used.has(at) &&
+    (token.quoted || (!STOP_WORDS.has(token.lower) && !OPERATION_WORDS.has(token.lower) && !ADJECTIVES.has(token.lower) && !isCommand(token)));
+  const open = [...tokens.entries()].filter(([at, token]) => isOpen(token, at));
+  const noun = open.find(([at, token]) => !token.quoted && token.number === null && !isOpen(tokens[at + 1], at + 1) && namesRows(reading, at))?.[1];
+  const rest = open.filter(([, token]) => token.stem !== noun?.stem && (token.quoted || !known.has(token.stem)));
+  return {
+    unmatched: [...new Set(rest.map(([, token]) => token.text))],
+    rowNouns: noun === undefined || known.has(noun.stem) ? [] : [noun.text],
+  };
 }
 
-/** The thing that is counted names the rows themselves: "how many penguins", "the number of orders". */
-function isCounted(tokens: readonly Token[], at: number): boolean {
+/** After "how many", a value ("Adelie penguins"), a superlative, or as the owner of what is measured ("mass of penguins"). */
+function namesRows({ tokens, used, mentions, targets }: Reading, at: number): boolean {
   const before = tokens.slice(Math.max(0, at - 4), at).map((token) => token.lower).join(" ");
-  return /(?:how many|number of|count of|count|most|least|fewest|top|bottom|percentage of|percent of|share of|proportion of|fraction of)(?: (?:all|the|all the|of the|of all)| \d+)*$/.test(before);
+  if (mentions.some((mention) => mention.kind === "value" && mention.end === at && used.has(mention.start))) return true;
+  if (/(?:which|what|list|show|show me|list the|show the|(?:top|bottom|largest|smallest|highest|lowest|biggest|oldest|youngest|heaviest|cheapest|expensive)(?: \d+)?)$/.test(before)) return true;
+  if (/(?:how many|number of|count of|count|most|least|fewest|(?:percentage|percent|share|proportion|fraction) of|% of)(?: (?:all|the|all the|of the|of all)| \d+)*$/.test(before)) return true;
+  return targets.length > 0 && /(?:of|for)(?: (?:all|the|all the|our))?$/.test(before) && tokens[at]?.lower.endsWith("s") === true;
 }
 
 function isCommand(token: Token): boolean {
   return /^(?:group|grouped|broken|break|write|create|make|save|report|reports|describe|summari[sz]e|summary|overview|explore|analy[sz]e|schema|structure|compare|comparison|versus|vs|percent|percentage|share|proportion|fraction|including|containing|ranked?|typical|often|common|popular|highest|largest|did|didn't|wasn't|isn't|markdown|md|brief|short|quick|breakdown|distribution|sample|examples?|expensive|mode)$/.test(token.lower);
+}
+
+/** What a number is wanted for when no operation is named: a total is added up, anything else averaged. */
+function usualOperation([first]: readonly Column[]): Aggregate {
+  return first !== undefined && /\b(?:total|sum|amount|revenue|quantity|sale)\b/.test(nameWords(first.name).join(" ")) ? "sum" : "mean";
 }
 
 function firstNumber({ tokens, used }: Scan): number | null {

@@ -28,8 +28,9 @@ export function toNumber(text: string): number | null {
   return /^-?\d+(?:\.\d+)?$/.test(plain) ? Number(plain) : null;
 }
 
-/** English plurals only: enough to let `islands` meet `island`, and never so much that two columns become one. */
+/** English plurals and adverbs only: enough to let `islands` meet `island`, and never so much that two columns become one. */
 export function stem(word: string): string {
+  if (word.length > 6 && word.endsWith("ly")) return word.slice(0, -2);
   if (word.length > 4 && word.endsWith("ies")) return `${word.slice(0, -3)}y`;
   if (/(?:ss|us|is|ies)$/.test(word) || word.length <= 3) return word;
   if (/(?:x|ch|sh|ss)es$/.test(word)) return word.slice(0, -2);
@@ -67,6 +68,20 @@ export const STOP_WORDS: ReadonlySet<string> = new Set([
 export const OPERATION_WORDS = list(`total totals sum average averages avg mean median count counts number min minimum max maximum highest lowest
   largest smallest biggest top bottom most least fewest best worst percent percentage share distinct unique different common frequent each
   date time name first last value values row rows`);
+
+/** Words that name a quantity by another word than its column does. They count only when exactly one column fits. */
+export const SYNONYMS: ReadonlyMap<string, readonly string[]> = new Map(
+  (
+    [
+      ["unit item piece", "quantity qty unit"],
+      ["revenue sale turnover spent spend spending income", "total amount revenue sale"],
+      ["earn earned earning pay paid wage income", "salary wage income pay"],
+      ["weigh weight weighed", "mass weight"],
+      ["cost", "price cost fare"],
+      ["gender", "sex gender"],
+    ] as const
+  ).flatMap(([from, to]) => from.split(" ").map((word) => [word, to.split(" ")] as const)),
+);
 
 /** What an adjective measures, to be looked for among the column names. */
 export const ADJECTIVES: ReadonlyMap<string, { readonly nouns: readonly string[]; readonly order: "desc" | "asc" }> = new Map([
