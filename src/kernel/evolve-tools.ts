@@ -35,10 +35,12 @@ export function evolveTool(state: ThreadState, event: Started | Finished | Refus
     case "tool.started":
       return replaceCall(state, countStart(run, call), round, started(run, call, event));
     case "tool.interrupted": {
-      requireOpen(call, event);
+      const intent = requireOpen(call, event);
       const { next } = event.payload ?? corrupt("payload_missing", event);
+      // Closed by the epoch that opened it, the process lived: a check found that nothing had happened (G8).
+      const hasDied = event.header.epoch > intent.epoch;
       const interrupted: CallState = { ...call, status: "interrupted", next: next === "check" ? "check" : "execute", intent: null };
-      return replaceCall(state, countRecovery(run, event.header.epoch), round, interrupted);
+      return replaceCall(state, hasDied ? countRecovery(run, event.header.epoch) : run, round, interrupted);
     }
     case "tool.finished":
       return finished(state, run, { round, call, event });

@@ -76,15 +76,16 @@ function startNext(state: ThreadState): readonly Effect[] {
 /** What an answer, with all its calls closed, leads to. */
 function judge(live: Live, answer: AnswerSummary): readonly Effect[] {
   const { run, pin } = live;
-  if (answer.finish === "content_filter") return [complete(run, "content_filter")];
+  if (answer.finish === "content_filter") return [complete(run, "content_filter", answer.hasText ? answer.seq : null)];
   if (answer.calls > 0) {
     if (run.truncatedAnswers >= MAX_TRUNCATED_ANSWERS) return [complete(run, "length")];
     if (run.unknownToolSteps >= MAX_UNKNOWN_TOOL_STEPS) return [complete(run, "loop_guard")];
     return callModel(live);
   }
-  if (answer.finish === "length") return [complete(run, "length")];
+  const own = answer.hasText ? answer.seq : null;
+  if (answer.finish === "length") return [complete(run, "length", own)];
   if (!answer.hasText) {
-    return run.emptyAnswers >= MAX_EMPTY_ANSWERS ? [complete(run, "empty_output")] : callModel(live);
+    return run.emptyAnswers >= MAX_EMPTY_ANSWERS ? [complete(run, "empty_output", null)] : callModel(live);
   }
   if (answer.output?.ok === false) return repair(run, pin.manifest, answer.output.issues);
   // A message that steers is answered before the run ends, as long as there is a step left for it (K3).
@@ -152,8 +153,9 @@ function overCap(run: RunState, { limits }: AgentManifest, reserved: { readonly 
   return null;
 }
 
-function complete(run: RunState, finish: RunFinish): Effect {
-  return { type: "complete_run", runId: run.runId, definition: run.definition, finish, answerSeq: run.lastTextSeq };
+/** A run that is cut short between steps ends with what it said last. */
+function complete(run: RunState, finish: RunFinish, answerSeq: number | null = run.lastTextSeq): Effect {
+  return { type: "complete_run", runId: run.runId, definition: run.definition, finish, answerSeq };
 }
 
 function record(drafts: readonly ThreadDraft[]): Effect {

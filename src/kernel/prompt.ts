@@ -153,14 +153,14 @@ export class PromptCompiler {
     const key = `${definition} ${output === null ? "" : canonicalJson(output as unknown as Json)}`;
     if (this.#head?.key === key) return this.#head.digest;
     this.#head = { key, digest: preambleDigest(this.#hasher, manifest, output) };
-    // Every link chains from the head, and keeps its message below when the head changes.
-    this.#links = this.#links.map((link) => ({ ...link, digest: "" }));
+    // Every link chains from the head.
+    this.#links = [];
     return this.#head.digest;
   }
 
   #sharedLinks(window: readonly PromptRef[]): Link[] {
     let shared = 0;
-    while (isSameRef(this.#links[shared]?.ref, window[shared]) && this.#links[shared]?.digest !== "") shared += 1;
+    while (isSameRef(this.#links[shared]?.ref, window[shared])) shared += 1;
     return this.#links.slice(0, shared);
   }
 

@@ -5,6 +5,7 @@
  * `reconcile` is asked first; `once` is never run again, and its one outcome says that it is unknown.
  */
 import { exhaustive } from "#shared/exhaustive.ts";
+import type { EventScope } from "#ports/event-log.ts";
 import type { Effect } from "./effects.ts";
 import type { ThreadDraft } from "./events.ts";
 import { callScope, closeForFailure, finishCall, runScope } from "./closing.ts";
@@ -75,7 +76,7 @@ function refuse(
   if (call.refusal !== null) {
     return { type: "tool.refused", payload: { name: call.name, refusal: call.refusal }, scope };
   }
-  if (call.attempts > 0) return null;
+  if (call.attempts > 0) return call.key === null ? refuseKeyless(call, scope) : null;
   const limit = manifest.tools.find((tool) => tool.name === call.name)?.limits.maxCallsPerRun;
   const count = used.get(call.name) ?? 0;
   if (limit !== undefined && count >= limit) {
@@ -84,6 +85,12 @@ function refuse(
   }
   used.set(call.name, count + 1);
   return null;
+}
+
+/** With its first intent erased the key is gone, and under another key it would be another effect (G7). */
+function refuseKeyless({ name }: CallState, scope: EventScope): ThreadDraft {
+  const message = "the record of the first attempt was erased; whether it took effect is not known, and it was not run again";
+  return { type: "tool.refused", payload: { name, refusal: { code: "tool_unavailable", message } }, scope };
 }
 
 function start(run: RunState, round: Round, call: CallState): Effect {
