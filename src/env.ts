@@ -53,8 +53,14 @@ export function parseEnv(env: Env): Config {
     throw invalid("HOLDFAST_TOKEN_SECRET", `must have at least ${MIN_SECRET_CHARS} characters`);
   }
   return {
-    defaultRoute: env.HOLDFAST_MODEL === undefined || env.HOLDFAST_MODEL === "" ? DEFAULT_ROUTE : env.HOLDFAST_MODEL,
-    openaiCompatible: baseUrl === "" ? null : { baseUrl: parseUrl(baseUrl), apiKey: env.HOLDFAST_MODEL_API_KEY ?? null },
+    defaultRoute:
+      env.HOLDFAST_MODEL === undefined || env.HOLDFAST_MODEL === ""
+        ? DEFAULT_ROUTE
+        : env.HOLDFAST_MODEL,
+    openaiCompatible:
+      baseUrl === ""
+        ? null
+        : { baseUrl: parseUrl(baseUrl), apiKey: env.HOLDFAST_MODEL_API_KEY ?? null },
     tokenSecret: secret === "" ? null : secret,
     sandbox: parseSandbox(env),
     heartbeatMs: parseHeartbeat(env.HOLDFAST_HEARTBEAT_MS),
@@ -63,7 +69,10 @@ export function parseEnv(env: Env): Config {
 
 function parseUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    throw invalid("HOLDFAST_MODEL_BASE_URL", "must be an http or https URL such as http://127.0.0.1:11434/v1");
+    throw invalid(
+      "HOLDFAST_MODEL_BASE_URL",
+      "must be an http or https URL such as http://127.0.0.1:11434/v1",
+    );
   }
   return text;
 }
@@ -74,7 +83,10 @@ function parseSandbox(env: Env): SandboxChoice {
     throw invalid("HOLDFAST_SANDBOX", "must be quickjs or dynamic-worker");
   }
   if (choice === "dynamic-worker" && env.LOADER === undefined) {
-    throw invalid("HOLDFAST_SANDBOX", "is dynamic-worker, which needs the worker_loaders binding LOADER");
+    throw invalid(
+      "HOLDFAST_SANDBOX",
+      "is dynamic-worker, which needs the worker_loaders binding LOADER",
+    );
   }
   return choice;
 }
@@ -83,11 +95,17 @@ function parseHeartbeat(text: string | undefined): number {
   if (text === undefined || text === "") return DEFAULT_HEARTBEAT_MS;
   const value = Number(text);
   if (!Number.isInteger(value) || value < 100 || value > 60_000) {
-    throw invalid("HOLDFAST_HEARTBEAT_MS", "must be a whole number of milliseconds from 100 to 60000");
+    throw invalid(
+      "HOLDFAST_HEARTBEAT_MS",
+      "must be a whole number of milliseconds from 100 to 60000",
+    );
   }
   return value;
 }
 
 function invalid(variable: string, problem: string): AppError {
-  return new AppError("config_invalid", `${variable} ${problem}`, { kind: "faulted", detail: { variable } });
+  return new AppError("config_invalid", `${variable} ${problem}`, {
+    kind: "faulted",
+    detail: { variable },
+  });
 }

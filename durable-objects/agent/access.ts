@@ -15,7 +15,11 @@ export const NOT_FOUND: Failure = {
   retryable: false,
 };
 
-export function checkAccess(caller: Caller, address: ThreadAddress, owner: string | null): Reply<null> {
+export function checkAccess(
+  caller: Caller,
+  address: ThreadAddress,
+  owner: string | null,
+): Reply<null> {
   if (owner === null || caller.tenant !== address.tenant) return err(NOT_FOUND);
   const mayAct = caller.kind === "user" ? caller.id === owner : true;
   return mayAct ? ok(null) : err(NOT_FOUND);

@@ -82,7 +82,7 @@ export class ThreadAccess {
     file: { readonly path: string; readonly content: Uint8Array; readonly idempotencyKey: string | null },
   ): Promise<FileWritten> {
     return this.#orCreate(caller, place, (stub) =>
-      stub.writeFile(caller, file.path, file.content, file.idempotencyKey),
+      stub.writeFile(caller, file),
     );
   }
 

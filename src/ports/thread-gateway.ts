@@ -86,6 +86,11 @@ export interface EventView {
   readonly hash: string;
   readonly payload: Json;
 }
+export interface FileUpload {
+  readonly path: string;
+  readonly content: Uint8Array;
+  readonly idempotencyKey: string | null;
+}
 export interface Page<T> {
   readonly items: readonly T[];
   /** Pass as `after` for the next page; null at the end. */
@@ -124,7 +129,7 @@ export interface ThreadStub {
   export(caller: Caller, page: PageRequest): Promise<Reply<Page<RawEvent>>>;
   files(caller: Caller, prefix: string): Promise<Reply<readonly FileStat[]>>;
   readFile(caller: Caller, path: string, range: { readonly offset: number; readonly limit: number }): Promise<Reply<{ readonly stat: FileStat; readonly content: Uint8Array }>>;
-  writeFile(caller: Caller, path: string, content: Uint8Array, idempotencyKey: string | null): Promise<Reply<{ readonly receipt: Receipt; readonly stat: FileStat }>>;
+  writeFile(caller: Caller, file: FileUpload): Promise<Reply<{ readonly receipt: Receipt; readonly stat: FileStat }>>;
   deleteFile(caller: Caller, path: string): Promise<Reply<Receipt>>;
   /** Bytes are UTF-8 JSON lines of `StreamFrame`; ends when `runId` (if given) is final, or the reader cancels. */
   stream(caller: Caller, options: { readonly from: StreamCursor; readonly runId: string | null; readonly deltas: boolean }): Promise<Reply<ReadableStream<Uint8Array>>>;

@@ -1,0 +1,203 @@
+/**
+ * AgentObject: one thread as a Durable Object on the Agents SDK. Thin: storage, alarms and RPC.
+ *
+ * The SDK gives the base class, its lifecycle and its alarm queue; the work is the runtime's (#runner), and who may ask
+ * is decided in ./agent/access.ts. Native RPC does not pass through `fetch`, so every method first awaits start-up.
+ */
+import { Agent } from "agents";
+import type { Receipt } from "#kernel/commands.ts";
+import type {
+  Caller,
+  FileUpload,
+  PageRequest,
+  Reply,
+  SendMessage,
+  StreamCursor,
+  ThreadStub,
+  ThreadView,
+} from "#ports/thread-gateway.ts";
+import type { FileStat } from "#ports/workspace.ts";
+import { AppError } from "#shared/errors.ts";
+import { fromObjectName } from "#shared/ids.ts";
+import type { Json } from "#shared/json.ts";
+import { ok } from "#shared/result.ts";
+import type { ThreadComposition } from "./agent/composition.ts";
+import { checkScope } from "./agent/access.ts";
+import { DriveCapability } from "./agent/drive-capability.ts";
+import { toByteStream } from "./agent/frame-stream.ts";
+import { ThreadHost } from "./agent/thread-host.ts";
+import * as commands from "./agent/thread-commands.ts";
+import * as reads from "./agent/thread-reader.ts";
+
+/**
+ * A composition root extends it and gives `compose`. Static, because an instance's methods can be called over RPC.
+ */
+export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
+  extends Agent<E>
+  implements ThreadStub
+{
+  static readonly compose: (env: never) => ThreadComposition = () => {
+    throw new AppError("config_invalid", "this class has no composition", { kind: "faulted" });
+  };
+  readonly #composition: ThreadComposition;
+  readonly #drive: DriveCapability;
+  #host: ThreadHost | null = null;
+
+  constructor(ctx: DurableObjectState, env: E) {
+    super(ctx, env);
+    // The subclass takes the environment of its own deployment.
+    const compose = new.target.compose as (env: E) => ThreadComposition;
+    this.#composition = compose(env);
+    this.#drive = new DriveCapability(
+      {
+        hasOpenRun: () => this.#open().hasOpenRun(),
+        drive: () => this.#open().runtime.drive(),
+        drainOutbox: () => this.#open().drainOutbox(),
+        now: () => this.#composition.clock.now(),
+        failed: (error) => this.#failed(error),
+      },
+      this.#composition.heartbeatMs,
+    );
+    this.lifecycle.use(this.#drive);
+  }
+
+  async create(
+    caller: Caller,
+    title: string | null,
+    idempotencyKey: string | null,
+  ): Promise<Reply<ThreadView>> {
+    const host = await this.#ready();
+    const reply = commands.create(host, caller, { title, idempotencyKey });
+    if (reply.ok) await this.#drive.nudge();
+    return reply;
+  }
+
+  async view(caller: Caller): Promise<Reply<ThreadView>> {
+    return this.#read(caller, (host) => ok(reads.viewThread(host)));
+  }
+
+  async send(
+    caller: Caller,
+    message: SendMessage,
+    idempotencyKey: string | null,
+  ): Promise<Reply<Receipt>> {
+    return this.#command(caller, (host) =>
+      commands.send(host, caller, { message, idempotencyKey }),
+    );
+  }
+
+  async cancel(caller: Caller, runId: string, reason: string): Promise<Reply<Receipt>> {
+    return this.#command(caller, (host) => commands.cancel(host, caller, { runId, reason }));
+  }
+
+  async putState(
+    caller: Caller,
+    state: Json,
+    idempotencyKey: string | null,
+  ): Promise<Reply<Receipt>> {
+    return this.#command(caller, (host) =>
+      commands.putState(host, caller, { state, idempotencyKey }),
+    );
+  }
+
+  async run(caller: Caller, runId: string): ReturnType<ThreadStub["run"]> {
+    return this.#read(caller, (host) => reads.readRun(host, runId));
+  }
+
+  async runs(caller: Caller, page: PageRequest): ReturnType<ThreadStub["runs"]> {
+    return this.#read(caller, (host) => ok(reads.listRuns(host, page)));
+  }
+
+  async messages(caller: Caller, page: PageRequest): ReturnType<ThreadStub["messages"]> {
+    return this.#read(caller, (host) => ok(reads.listMessages(host, page)));
+  }
+
+  async events(caller: Caller, page: PageRequest): ReturnType<ThreadStub["events"]> {
+    return this.#read(caller, (host) => ok(reads.listEvents(host, page)));
+  }
+
+  async export(caller: Caller, page: PageRequest): ReturnType<ThreadStub["export"]> {
+    return this.#read(caller, (host) => {
+      const scope = checkScope(caller, "audit");
+      return scope.ok ? ok(reads.exportEvents(host, page)) : scope;
+    });
+  }
+
+  async files(caller: Caller, prefix: string): Promise<Reply<readonly FileStat[]>> {
+    return this.#read(caller, (host) => ok(host.workspace.reader.list(prefix)));
+  }
+
+  async readFile(
+    caller: Caller,
+    path: string,
+    range: { readonly offset: number; readonly limit: number },
+  ): Promise<Reply<reads.FileContent>> {
+    return this.#read(caller, (host) => reads.readFile(host, path, range));
+  }
+
+  async writeFile(caller: Caller, file: FileUpload): Promise<Reply<commands.FileWritten>> {
+    return this.#command(caller, (host) => commands.writeFile(host, caller, file));
+  }
+
+  async deleteFile(caller: Caller, path: string): Promise<Reply<Receipt>> {
+    return this.#command(caller, (host) => commands.deleteFile(host, caller, path));
+  }
+
+  async stream(
+    caller: Caller,
+    options: {
+      readonly from: StreamCursor;
+      readonly runId: string | null;
+      readonly deltas: boolean;
+    },
+  ): Promise<Reply<ReadableStream<Uint8Array>>> {
+    return this.#read(caller, (host) => {
+      const subscription = host.runtime.subscribe({ from: options.from, deltas: options.deltas });
+      return ok(toByteStream(subscription, options.runId));
+    });
+  }
+
+  async erasePayload(caller: Caller, seq: number): Promise<Reply<{ readonly erased: number }>> {
+    return this.#read(caller, (host) => {
+      const scope = checkScope(caller, "erase");
+      return scope.ok ? commands.erase(host, seq) : scope;
+    });
+  }
+
+  async #read<T>(caller: Caller, read: (host: ThreadHost) => Reply<T>): Promise<Reply<T>> {
+    const host = await this.#ready();
+    return host.guard(caller, () => read(host));
+  }
+
+  /** Answers only after the alarm is set that lets the work survive this process. */
+  async #command<T>(caller: Caller, command: (host: ThreadHost) => Reply<T>): Promise<Reply<T>> {
+    const host = await this.#ready();
+    const reply = host.guard(caller, () => command(host));
+    if (!reply.ok) return reply;
+    await (host.hasOpenRun() ? this.#drive.wake() : this.#drive.nudge());
+    return reply;
+  }
+
+  async #ready(): Promise<ThreadHost> {
+    await this.lifecycle.start();
+    return this.#open();
+  }
+
+  #open(): ThreadHost {
+    if (this.#host !== null) return this.#host;
+    const address = fromObjectName(this.ctx.id.name ?? "");
+    if (address === null) throw new AppError("not_found", "no such thread");
+    this.#host = new ThreadHost(address, this.ctx.storage, this.#composition);
+    return this.#host;
+  }
+
+  #failed(error: unknown): void {
+    this.#host?.runtime.abort("the thread is opened again after a fault");
+    this.#host = null;
+    this.#composition.report({
+      event: "drive_failed",
+      object: this.ctx.id.toString(),
+      message: error instanceof Error ? error.message : "unknown",
+    });
+  }
+}

@@ -1,0 +1,31 @@
+/** Composition: what one deployment gives to every thread. Made once per isolate by the composition root. */
+import type { AgentDefinition } from "#ports/agent-definition.ts";
+import type { Clock } from "#ports/clock.ts";
+import type { Directory } from "#ports/directory.ts";
+import type { JsonSchemas } from "#ports/json-schema.ts";
+import type { ModelDirectory } from "#ports/model.ts";
+import type { Prices } from "#ports/prices.ts";
+import type { Sandbox } from "#ports/sandbox.ts";
+import type { GateHooks } from "#runner/gate-hooks.ts";
+
+export interface ThreadComposition {
+  readonly clock: Clock;
+  /** By name; routes are resolved, so that a run pins the model it began with (K18). */
+  readonly agents: ReadonlyMap<string, AgentDefinition>;
+  readonly models: ModelDirectory;
+  readonly sandbox: Sandbox;
+  readonly schemas: JsonSchemas;
+  readonly prices: Prices;
+  readonly hooks: GateHooks;
+  readonly directory: Directory;
+  /** What an operator has to know and nobody is there to be told: never contents, never secrets. */
+  readonly report: (incident: {
+    readonly event: string;
+    readonly object: string;
+    readonly message: string;
+  }) => void;
+  /** Longest silence of a model stream. */
+  readonly idleMs: number;
+  /** Longest time until a thread whose process died goes on by itself. */
+  readonly heartbeatMs: number;
+}

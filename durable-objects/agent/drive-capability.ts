@@ -1,0 +1,110 @@
+/**
+ * DriveCapability: when one thread works, and what wakes it again.
+ *
+ * D1 Before a command that starts work is acknowledged, an alarm is set: a process that dies at any later moment goes on
+ *    by itself within the heartbeat (K1). D2 A wake by a request goes on at once; it does not wait for the alarm.
+ * D3 When nothing is left to do, the outbox is drained and no alarm remains, so an idle thread hibernates.
+ * D4 A drive is never awaited inside an alarm or start-up: it may outlast what those may take.
+ */
+import { LifecycleCapability, type LifecycleJobOutcome } from "agents/lifecycle";
+
+export interface DriveHost {
+  hasOpenRun(): boolean;
+  /** Works until nothing is left, or nothing before a time. */
+  drive(): Promise<{ readonly next: "idle" } | { readonly next: "wait"; readonly at: number }>;
+  /** Delivers to other objects; true while something is left. */
+  drainOutbox(): Promise<boolean>;
+  /** Time as the thread sees it; alarms are set in the platform's own. */
+  now(): number;
+  /** A drive failed: the thread has to be opened again. */
+  failed(error: unknown): void;
+}
+
+const JOB = "drive";
+/** Gathers the outbox of runs that end shortly after one another. */
+const OUTBOX_DELAY_MS = 1_000;
+const OUTBOX_RETRY_MS = 30_000;
+
+export class DriveCapability extends LifecycleCapability {
+  readonly #host: DriveHost;
+  readonly #heartbeatMs: number;
+  #driving = false;
+  /** Due time of the job as this wake knows it; a command then writes no row when an alarm is near enough. */
+  #armedUntil = 0;
+
+  constructor(host: DriveHost, heartbeatMs: number) {
+    super("holdfast-drive");
+    this.#host = host;
+    this.#heartbeatMs = heartbeatMs;
+  }
+
+  /** What woke this thread does not wait for its work (D2, D4). */
+  override onStart(): void {
+    if (this.#host.hasOpenRun()) this.#start();
+  }
+
+  /** Sets the alarm, then starts work without waiting for it. */
+  async wake(): Promise<void> {
+    await this.#armHeartbeat();
+    this.#start();
+  }
+
+  /** The outbox has something to deliver, and no run is live to bring it along. */
+  async nudge(): Promise<void> {
+    if (!this.#driving && this.#armedUntil < Date.now())
+      await this.#arm(Date.now() + OUTBOX_DELAY_MS);
+  }
+
+  async onJob(): Promise<LifecycleJobOutcome> {
+    this.#armedUntil = 0;
+    if (this.#host.hasOpenRun()) {
+      this.#start();
+      return this.#again(Date.now() + this.#heartbeatMs);
+    }
+    try {
+      if (await this.#host.drainOutbox()) return this.#again(Date.now() + OUTBOX_DELAY_MS);
+    } catch {
+      // What the outbox delivers to may be away for hours; the cursor has not moved, so nothing is lost by trying later.
+      return this.#again(Date.now() + OUTBOX_RETRY_MS);
+    }
+    return undefined;
+  }
+
+  #start(): void {
+    if (this.#driving) return;
+    this.#driving = true;
+    const work = this.#run();
+    this.lifecycle.trackAlarmWork(work);
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#armHeartbeat();
+      const result = await this.#host.drive();
+      this.#driving = false;
+      await this.#arm(
+        Date.now() +
+          (result.next === "wait" ? Math.max(0, result.at - this.#host.now()) : OUTBOX_DELAY_MS),
+      );
+    } catch (error) {
+      this.#driving = false;
+      this.#host.failed(error);
+      await this.#arm(Date.now() + this.#heartbeatMs);
+    }
+  }
+
+  async #armHeartbeat(): Promise<void> {
+    const now = Date.now();
+    if (this.#armedUntil < now + this.#heartbeatMs / 2) await this.#arm(now + this.#heartbeatMs);
+  }
+
+  async #arm(time: number): Promise<void> {
+    this.#armedUntil = time;
+    await this.lifecycle.jobs.push({ id: JOB, fn: JOB, time, recoveryLoop: true });
+  }
+
+  #again(time: number): LifecycleJobOutcome {
+    this.#armedUntil = time;
+    return { rescheduleAt: time };
+  }
+}

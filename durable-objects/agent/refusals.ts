@@ -1,0 +1,73 @@
+/** Refusals: every "no" of kernel and runtime to the failure that a caller is shown. One exhaustive switch. */
+import type { Failure, Reply } from "#ports/thread-gateway.ts";
+import type { SubmitRefusal } from "#runner/thread-runtime.ts";
+import { AppError, isAppError } from "#shared/errors.ts";
+import type { JsonObject } from "#shared/json.ts";
+import { err } from "#shared/result.ts";
+import { NOT_FOUND } from "./access.ts";
+
+export function toFailure(refusal: SubmitRefusal): Failure {
+  switch (refusal.reason) {
+    case "thread_exists":
+      return failure("conflict", "the thread exists already");
+    case "thread_missing":
+      return NOT_FOUND;
+    case "run_active":
+      return failure(
+        "run_active",
+        "a run is live; send with delivery queue or steer, or wait for it",
+        { runId: refusal.runId },
+      );
+    case "run_unknown":
+      return failure("not_found", "no such run");
+    case "run_not_active":
+      return failure("run_not_active", `the run has ended as ${refusal.status}`, {
+        status: refusal.status,
+      });
+    case "queue_full":
+      return failure(
+        "queue_full",
+        `${refusal.limit} messages are waiting already; send again when one has been answered`,
+        { limit: refusal.limit },
+      );
+    case "state_too_large":
+      return failure(
+        "state_too_large",
+        `the state may have ${refusal.limit} bytes as JSON and this one has ${refusal.bytes}; keep large content in files`,
+        {
+          limit: refusal.limit,
+          bytes: refusal.bytes,
+        },
+      );
+    case "message_empty":
+      return failure("invalid_request", "the message is empty");
+    case "file_missing":
+      return failure("not_found", "no such file");
+    case "idempotency_conflict":
+      return failure(
+        "idempotency_conflict",
+        "this key was used for another request; use a new key",
+      );
+    case "read_only":
+      return failure(refusal.code, refusal.message);
+  }
+}
+
+/** What an adapter refused becomes a value; anything else is ours and passes on. */
+export function replyWith<T>(error: unknown): Reply<T> {
+  if (!isAppError(error)) throw error;
+  return err({
+    code: error.code,
+    message: error.message,
+    detail: error.detail,
+    retryable: error.retryable,
+  });
+}
+
+export function notReady(): AppError {
+  return new AppError("not_found", "no such thread");
+}
+
+function failure(code: Failure["code"], message: string, detail: JsonObject = {}): Failure {
+  return { code, message, detail, retryable: code === "unavailable" || code === "stale_epoch" };
+}

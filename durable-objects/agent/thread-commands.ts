@@ -1,0 +1,165 @@
+/** Thread commands: what a caller asks for, as commands of the kernel, with their idempotency bodies (K2). */
+import type { Receipt } from "#kernel/commands.ts";
+import { isErasable } from "#kernel/event-upcast.ts";
+import type { Caller, FileUpload, Reply, SendMessage, ThreadView } from "#ports/thread-gateway.ts";
+import type { FileStat } from "#ports/workspace.ts";
+import { requireWorkspacePath } from "#sandbox/workspace-paths.ts";
+import { canonicalJson, utf8, type Json } from "#shared/json.ts";
+import { err, ok } from "#shared/result.ts";
+import { checkAccess } from "./access.ts";
+import type { ThreadHost } from "./thread-host.ts";
+import { viewThread } from "./thread-reader.ts";
+
+interface Keyed {
+  readonly idempotencyKey: string | null;
+}
+export interface FileWritten {
+  readonly receipt: Receipt;
+  readonly stat: FileStat;
+}
+
+/** Creating a thread that one owns already answers it as it is: a repeated request changes nothing. */
+export function create(
+  host: ThreadHost,
+  caller: Caller,
+  request: Keyed & { readonly title: string | null },
+): Reply<ThreadView> {
+  const { title, idempotencyKey } = request;
+  const { state } = host.runtime;
+  if (!state.created) {
+    const reply = host.submit(
+      caller,
+      { type: "create_thread", owner: caller.id, title },
+      { idempotencyKey, body: { title } },
+    );
+    if (!reply.ok) return reply;
+  }
+  const access = checkAccess(caller, host.address, host.runtime.state.owner);
+  return access.ok ? ok(viewThread(host)) : access;
+}
+
+export function send(
+  host: ThreadHost,
+  caller: Caller,
+  request: Keyed & { readonly message: SendMessage },
+): Reply<Receipt> {
+  const { message, idempotencyKey } = request;
+  const { definition } = host;
+  if (definition === null) {
+    return err({
+      code: "agent_unknown",
+      message: "this agent is not part of the deployment; the thread can be read",
+      detail: {},
+      retryable: false,
+    });
+  }
+  const { ids } = host.storage;
+  const { text, delivery, output } = message;
+  const body: Json = {
+    text,
+    delivery,
+    output: output === null ? null : { name: output.name, schema: output.schema },
+  };
+  return host.submit(
+    caller,
+    {
+      type: "send_message",
+      messageId: message.messageId ?? ids.next("msg"),
+      runId: ids.next("run"),
+      text,
+      delivery,
+      output,
+      manifest: definition.manifest,
+      definition: host.definitionOf(definition),
+    },
+    { idempotencyKey, body },
+  );
+}
+
+export function cancel(
+  host: ThreadHost,
+  caller: Caller,
+  request: { readonly runId: string; readonly reason: string },
+): Reply<Receipt> {
+  const reply = host.submit(
+    caller,
+    { type: "cancel_run", ...request },
+    { idempotencyKey: null, body: request },
+  );
+  if (reply.ok || reply.error.code !== "not_found") return reply;
+  const run = host.runs.get(request.runId);
+  if (run === null) return reply;
+  return err({
+    code: "run_not_active",
+    message: `the run has ended as ${run.status}`,
+    detail: { status: run.status },
+    retryable: false,
+  });
+}
+
+export function putState(
+  host: ThreadHost,
+  caller: Caller,
+  request: Keyed & { readonly state: Json },
+): Reply<Receipt> {
+  const { state, idempotencyKey } = request;
+  const bytes = utf8(canonicalJson(state)).byteLength;
+  return host.submit(caller, { type: "set_state", state, bytes }, { idempotencyKey, body: state });
+}
+
+export function writeFile(
+  host: ThreadHost,
+  caller: Caller,
+  request: FileUpload,
+): Reply<FileWritten> {
+  const { content, idempotencyKey } = request;
+  const path = requireWorkspacePath(request.path);
+  const digest = host.storage.hasher.sha256(content);
+  const reply = host.submit(
+    caller,
+    { type: "write_file", path, digest, bytes: content.byteLength },
+    // The store checks quotas and takes the content in the transaction of the event.
+    {
+      idempotencyKey,
+      body: { path, digest },
+      within: () => void host.workspace.commit([{ type: "write", path, content }]),
+    },
+  );
+  if (!reply.ok) return reply;
+  const stat = host.workspace.reader.stat(path) ?? {
+    path,
+    digest,
+    bytes: content.byteLength,
+    updatedAt: host.now,
+  };
+  return ok({ receipt: reply.value, stat });
+}
+
+export function deleteFile(host: ThreadHost, caller: Caller, path: string): Reply<Receipt> {
+  const known = requireWorkspacePath(path);
+  if (host.workspace.reader.stat(known) === null) {
+    return err({ code: "not_found", message: "no such file", detail: {}, retryable: false });
+  }
+  return host.submit(
+    caller,
+    { type: "delete_file", path: known },
+    { idempotencyKey: null, body: { path: known } },
+  );
+}
+
+/** Erases one event's payload: header and chain stay, salt and content go (L4). */
+export function erase(host: ThreadHost, seq: number): Reply<{ readonly erased: number }> {
+  const event = host.log.get(seq);
+  if (event === null)
+    return err({ code: "not_found", message: "no such event", detail: {}, retryable: false });
+  if (!isErasable(event.type)) {
+    return err({
+      code: "invalid_request",
+      message: `an event of type ${event.type} holds no content and is needed to read the log`,
+      detail: {},
+      retryable: false,
+    });
+  }
+  const receipt = host.runtime.erase([seq]);
+  return ok({ erased: receipt.erased });
+}

@@ -1,0 +1,163 @@
+/**
+ * ThreadHost: one thread's storage, runtime and answers, without the SDK and without alarms.
+ *
+ * Keeps: the object's name decides tenant, agent and thread, never the caller (Z3); every method passes the owner check
+ * first (Z4, Z5); a command answers after its events are durable (K1). A host whose runtime failed is replaced by a new
+ * one, whose log has a newer epoch: that is the whole of recovery.
+ */
+import { SqliteCommandStore } from "#adapters/command-store/sqlite-command-store.ts";
+import { FilesProjection } from "#adapters/projections/files-projection.ts";
+import { RunsReader } from "#adapters/projections/runs-reader.ts";
+import { RunsProjection } from "#adapters/projections/runs-projection.ts";
+import { SqliteStreamBlocks } from "#adapters/stream-blocks/sqlite-stream-blocks.ts";
+import type { ObjectStorage } from "#adapters/sql/object-sqlite.ts";
+import { SqliteWorkspace } from "#adapters/workspace/sqlite-workspace.ts";
+import { definitionHash } from "#authoring/define-agent.ts";
+import type { CommandContext, Receipt, ThreadCommand } from "#kernel/commands.ts";
+import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
+import type { ThreadEvents } from "#kernel/events.ts";
+import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
+import type { AgentDefinition } from "#ports/agent-definition.ts";
+import type { Directory } from "#ports/directory.ts";
+import type { EventLog, OutboxConsumer } from "#ports/event-log.ts";
+import type { Caller, Reply } from "#ports/thread-gateway.ts";
+import { OPEN_BOUNDARY } from "#runner/gate-hooks.ts";
+import { ThreadRuntime } from "#runner/thread-runtime.ts";
+import { SYSTEM_TIMERS } from "#runner/timers.ts";
+import type { ThreadAddress } from "#shared/ids.ts";
+import { canonicalJson, utf8, type Json } from "#shared/json.ts";
+import { err, ok } from "#shared/result.ts";
+import { openLog, openStorage, type OpenStorage } from "#durable-objects/object-storage.ts";
+import { checkAccess } from "./access.ts";
+import type { ThreadComposition } from "./composition.ts";
+import { replyWith, toFailure } from "./refusals.ts";
+
+export interface CommandRequest {
+  readonly idempotencyKey: string | null;
+  /** What the key stands for: the same key with another body is refused (K2). */
+  readonly body: Json;
+  /** Content that commits with the command. */
+  readonly within?: () => void;
+}
+
+export class ThreadHost {
+  readonly address: ThreadAddress;
+  readonly storage: OpenStorage;
+  readonly log: EventLog<ThreadEvents>;
+  readonly workspace: SqliteWorkspace;
+  readonly runs: RunsReader;
+  readonly #composition: ThreadComposition;
+  readonly runtime: ThreadRuntime;
+
+  constructor(address: ThreadAddress, storage: ObjectStorage, composition: ThreadComposition) {
+    this.address = address;
+    this.#composition = composition;
+    this.storage = openStorage(storage, OBJECT_MIGRATIONS);
+    const { database, blobs, hasher } = this.storage;
+    this.runs = new RunsReader(database);
+    this.log = openLog<ThreadEvents>(this.storage, {
+      catalogue: THREAD_CATALOGUE,
+      defaults: { tenant: address.tenant, agent: address.agent, thread: address.thread },
+      projections: [new RunsProjection(database), new FilesProjection(database)],
+    });
+    this.workspace = new SqliteWorkspace({
+      sql: database,
+      blobs,
+      hasher,
+      clock: composition.clock,
+    });
+    this.runtime = this.#open();
+  }
+
+  get definition(): AgentDefinition | null {
+    return this.#composition.agents.get(this.address.agent) ?? null;
+  }
+  get now(): number {
+    return this.#composition.clock.now();
+  }
+
+  /** Whether a wake has something to go on with. */
+  hasOpenRun(): boolean {
+    const { state, mode } = this.runtime;
+    return mode.writable && (state.run !== null || state.queue.length > 0);
+  }
+
+  /** Runs `read` when the caller may see this thread; what an adapter refuses comes back as a value. */
+  guard<T>(caller: Caller, read: () => Reply<T>): Reply<T> {
+    const access = checkAccess(caller, this.address, this.runtime.state.owner);
+    if (!access.ok) return access;
+    try {
+      return read();
+    } catch (error) {
+      return replyWith(error);
+    }
+  }
+
+  /** Without the owner check: only creation may come before an owner exists. */
+  submit(caller: Caller, command: ThreadCommand, request: CommandRequest): Reply<Receipt> {
+    const context: CommandContext = {
+      actor: caller.id,
+      idempotencyKey: request.idempotencyKey,
+      bodyDigest: this.storage.hasher.sha256(
+        utf8(canonicalJson({ type: command.type, body: request.body })),
+      ),
+    };
+    try {
+      const result = this.runtime.submit(command, context, request.within);
+      return result.ok ? ok(result.value) : err(toFailure(result.error));
+    } catch (error) {
+      return replyWith(error);
+    }
+  }
+
+  /**
+   * Tells the directory how far this thread has come; true while something is left. At least once: the directory keeps
+   * the highest position.
+   */
+  drainOutbox(): Promise<boolean> {
+    return this.log.drain([directoryConsumer(this.address, this.#composition.directory)]);
+  }
+
+  definitionOf(definition: AgentDefinition): string {
+    return definitionHash(definition.manifest, this.storage.hasher);
+  }
+
+  #open(): ThreadRuntime {
+    const { database, hasher, ids } = this.storage;
+    const { clock, models, sandbox, schemas, prices, hooks, idleMs } = this.#composition;
+    return ThreadRuntime.open({
+      log: this.log,
+      clock,
+      ids,
+      hasher,
+      prices,
+      models,
+      sandbox,
+      schemas,
+      hooks,
+      idleMs,
+      timers: SYSTEM_TIMERS,
+      tools: (name) => this.definition?.tools.get(name) ?? null,
+      workspace: this.workspace,
+      commands: new SqliteCommandStore(database),
+      blocks: new SqliteStreamBlocks(database),
+      boundary: OPEN_BOUNDARY,
+      transact: (work) => database.transaction(work),
+    });
+  }
+}
+
+function directoryConsumer(
+  address: ThreadAddress,
+  directory: Directory,
+): OutboxConsumer<ThreadEvents> {
+  return {
+    name: "directory",
+    required: false,
+    async deliver(events) {
+      const last = events.at(-1);
+      if (last !== undefined)
+        await directory.touch({ ...address, lastSeq: last.header.seq, at: last.header.at });
+    },
+  };
+}

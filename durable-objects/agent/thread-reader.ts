@@ -1,0 +1,97 @@
+/** ThreadReader: the answers to reads of one thread. Owns no state and has no effect (P4). */
+import type {
+  EventView,
+  MessageView,
+  Page,
+  PageRequest,
+  Reply,
+  RunView,
+  ThreadView,
+} from "#ports/thread-gateway.ts";
+import type { RawEvent } from "#ports/event-log.ts";
+import type { FileStat } from "#ports/workspace.ts";
+import type { Json } from "#shared/json.ts";
+import { err, ok } from "#shared/result.ts";
+import type { ThreadHost } from "./thread-host.ts";
+import { pageEvents, pageMessages } from "./views.ts";
+
+/** One answer of a file or export stays far below the 32 MiB that cross RPC. */
+const MAX_READ_BYTES = 8 * 1024 * 1024;
+const EXPORT_PAGE_BYTES = 4 * 1024 * 1024;
+
+export interface FileContent {
+  readonly stat: FileStat;
+  readonly content: Uint8Array;
+}
+
+export function viewThread(host: ThreadHost): ThreadView {
+  const { state, mode } = host.runtime;
+  return {
+    agent: host.address.agent,
+    thread: host.address.thread,
+    title: state.title,
+    owner: state.owner ?? "",
+    head: host.log.head(),
+    activeRun: state.run?.runId ?? null,
+    queued: state.queue.length,
+    plan: state.plan.map((item) => ({ ...item })) as Json,
+    state: state.shared,
+    writable: mode.writable,
+    readOnlyReason: mode.writable ? null : mode.reason,
+  };
+}
+
+export function readRun(host: ThreadHost, runId: string): Reply<RunView> {
+  const run = host.runs.get(runId);
+  if (run === null)
+    return err({ code: "not_found", message: "no such run", detail: {}, retryable: false });
+  return ok(withAnswer(host, run));
+}
+
+export function listRuns(host: ThreadHost, page: PageRequest): Page<RunView> {
+  const runs = host.runs.list(page);
+  return { items: runs.items.map((run) => withAnswer(host, run)), next: runs.next };
+}
+
+/** The projection holds numbers; text and output lie in the run's last event, once, where erasure reaches them. */
+function withAnswer(host: ThreadHost, run: RunView): RunView {
+  if (run.endSeq === null) return run;
+  const event = host.log.get(run.endSeq);
+  if (event?.type !== "run.completed" || event.payload === null) return run;
+  return { ...run, text: event.payload.text, output: event.payload.output };
+}
+
+export function listMessages(host: ThreadHost, page: PageRequest): Page<MessageView> {
+  return pageMessages(host.log, page);
+}
+
+export function listEvents(host: ThreadHost, page: PageRequest): Page<EventView> {
+  return pageEvents(host.log, page);
+}
+
+export function exportEvents(host: ThreadHost, page: PageRequest): Page<RawEvent> {
+  const head = host.log.head().seq;
+  const items: RawEvent[] = [];
+  let bytes = 0;
+  for (const event of host.log.raw({ from: page.after + 1, limit: page.limit })) {
+    bytes += event.header.length + (event.payload?.byteLength ?? 0);
+    if (items.length > 0 && bytes > EXPORT_PAGE_BYTES) break;
+    items.push(event);
+  }
+  const last = items.at(-1)?.seq ?? head;
+  return { items, next: last < head ? last : null };
+}
+
+export function readFile(
+  host: ThreadHost,
+  path: string,
+  range: { readonly offset: number; readonly limit: number },
+): Reply<FileContent> {
+  const stat = host.workspace.reader.stat(path);
+  const limit = Math.min(range.limit, MAX_READ_BYTES);
+  const content =
+    stat === null ? null : host.workspace.reader.read(path, { offset: range.offset, limit });
+  if (stat === null || content === null)
+    return err({ code: "not_found", message: "no such file", detail: {}, retryable: false });
+  return ok({ stat, content });
+}

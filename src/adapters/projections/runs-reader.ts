@@ -1,0 +1,56 @@
+/** RunsReader: runs of a thread as the projection has them. Text and output are the log's; the caller reads them there. */
+import type { Page, PageRequest, RunStatus, RunView } from "#ports/thread-gateway.ts";
+import type { SqlDatabase, SqlRow, SqlValue } from "#ports/sql.ts";
+
+const COLUMNS = `SELECT start_seq, run_id, status, finish, reason, message, definition, steps, cost_micros, recovery_micros,
+  tokens, created_at, ended_at, end_seq FROM runs`;
+
+export class RunsReader {
+  readonly #sql: SqlDatabase;
+
+  constructor(sql: SqlDatabase) {
+    this.#sql = sql;
+  }
+
+  get(runId: string): RunView | null {
+    const [row] = this.#sql.exec(`${COLUMNS} WHERE run_id = ?`, runId);
+    return row === undefined ? null : toRunView(row);
+  }
+
+  /** Oldest first; `after` is the start seq of the last one seen. */
+  list({ after, limit }: PageRequest): Page<RunView> {
+    const rows = this.#sql.exec(`${COLUMNS} WHERE start_seq > ? ORDER BY start_seq LIMIT ?`, after, limit + 1);
+    const items = rows.slice(0, limit).map(toRunView);
+    return { items, next: rows.length > limit ? (items.at(-1)?.startSeq ?? null) : null };
+  }
+}
+
+function toRunView(row: SqlRow): RunView {
+  return {
+    runId: String(row["run_id"]),
+    // Written by the projection from a closed set of event types.
+    status: String(row["status"]) as RunStatus,
+    finish: toText(row["finish"]),
+    reason: toText(row["reason"]),
+    message: toText(row["message"]),
+    text: null,
+    output: null,
+    steps: Number(row["steps"]),
+    costMicros: Number(row["cost_micros"]),
+    recoveryMicros: Number(row["recovery_micros"]),
+    tokens: Number(row["tokens"]),
+    definition: toText(row["definition"]),
+    createdAt: Number(row["created_at"]),
+    endedAt: toWhole(row["ended_at"]),
+    startSeq: Number(row["start_seq"]),
+    endSeq: toWhole(row["end_seq"]),
+  };
+}
+
+function toText(value: SqlValue | undefined): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function toWhole(value: SqlValue | undefined): number | null {
+  return typeof value === "number" ? value : null;
+}

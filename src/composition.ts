@@ -1,0 +1,117 @@
+/**
+ * Composition: which adapter stands behind each port in this deployment. Made once per isolate and environment.
+ *
+ * Owns no logic. A test build composes the same way with other agents, models and clock (`Overrides`), so nothing in the
+ * product asks whether it is being tested (Z6).
+ */
+import { createDynamicWorkerSandbox } from "#adapters/sandbox/dynamic-worker-sandbox.ts";
+import { createQuickJsSandbox } from "#adapters/sandbox/quickjs-sandbox.ts";
+import { loadQuickJsVariant } from "#adapters/sandbox/quickjs-variant-workerd.ts";
+import { SystemClock } from "#adapters/clock/system-clock.ts";
+import { D1Directory } from "#adapters/directory/d1-directory.ts";
+import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
+import { RandomIds } from "#adapters/ids/random-ids.ts";
+import { ZodJsonSchemas } from "#adapters/json-schema/zod-json-schemas.ts";
+import { D1KeyStore } from "#adapters/key-store/d1-key-store.ts";
+import { createModelDirectory, toModelConfig } from "#adapters/model/model-directory.ts";
+import { WorkersAiModel } from "#adapters/model/workers-ai-model.ts";
+import { toEventLine, toManifestLine } from "#audit/export.ts";
+import { definitionHash } from "#authoring/define-agent.ts";
+import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
+import { createApp } from "#http/app.ts";
+import { writeLine } from "#observability/write-line.ts";
+import { createRequestLog } from "#observability/request-log.ts";
+import type { AgentDefinition } from "#ports/agent-definition.ts";
+import type { ThreadGateway, ThreadStub } from "#ports/thread-gateway.ts";
+import type { Sandbox } from "#ports/sandbox.ts";
+import { DEFAULT_HOOKS, NO_PRICES } from "#runner/default-hooks.ts";
+import { DEFAULT_IDLE_MS } from "#runner/model-stream.ts";
+import { toObjectName } from "#shared/ids.ts";
+import { parseEnv, type Config, type Env } from "./env.ts";
+
+/** What a test build puts in the place of a deployment's own. */
+export type Overrides = Partial<ThreadComposition>;
+
+export function composeThread(
+  env: Env,
+  agents: readonly AgentDefinition[],
+  overrides: Overrides = {},
+): ThreadComposition {
+  const config = parseEnv(env);
+  const ai = env.AI;
+  return {
+    clock: new SystemClock(),
+    agents: new Map(resolveAgents(agents, config).map((agent) => [agent.manifest.name, agent])),
+    models: createModelDirectory(
+      toModelConfig(
+        env,
+        ai === undefined
+          ? null
+          : (modelId, route) => new WorkersAiModel({ binding: ai, modelId, route }),
+      ),
+    ),
+    sandbox: composeSandbox(env, config),
+    schemas: new ZodJsonSchemas(),
+    prices: NO_PRICES,
+    hooks: DEFAULT_HOOKS,
+    directory: new D1Directory(env.DB),
+    report: (incident) => writeLine(JSON.stringify({ type: "incident", ...incident })),
+    idleMs: DEFAULT_IDLE_MS,
+    heartbeatMs: config.heartbeatMs,
+    ...overrides,
+  };
+}
+
+export function composeApp(
+  env: Env,
+  agents: readonly AgentDefinition[],
+): ReturnType<typeof createApp> {
+  const config = parseEnv(env);
+  const hasher = new NodeHasher();
+  const assets = env.ASSETS;
+  return createApp({
+    gateway: composeGateway(env),
+    directory: new D1Directory(env.DB),
+    keys: new D1KeyStore(env.DB),
+    tokenSecret: config.tokenSecret,
+    agents: resolveAgents(agents, config).map(({ manifest }) => ({
+      manifest,
+      definition: definitionHash(manifest, hasher),
+    })),
+    exportFormat: { toManifestLine, toEventLine },
+    clock: new SystemClock(),
+    ids: new RandomIds(),
+    hasher,
+    log: createRequestLog(writeLine),
+    assets: assets === undefined ? null : (request) => assets.fetch(request),
+  });
+}
+
+/** The one place that makes a stub of a thread's object. */
+function composeGateway(env: Env): ThreadGateway {
+  return {
+    thread(address) {
+      const stub = env.AGENT.get(env.AGENT.idFromName(toObjectName(address)));
+      // The class implements ThreadStub; the platform's RPC types cannot say so across the binding.
+      return stub as unknown as ThreadStub;
+    },
+  };
+}
+
+/** A run pins the route it began with, not the word `default` (K18). */
+function resolveAgents(
+  agents: readonly AgentDefinition[],
+  config: Config,
+): readonly AgentDefinition[] {
+  return agents.map((agent) =>
+    agent.manifest.route === "default"
+      ? { ...agent, manifest: { ...agent.manifest, route: config.defaultRoute } }
+      : agent,
+  );
+}
+
+function composeSandbox(env: Env, config: Config): Sandbox {
+  if (config.sandbox === "dynamic-worker" && env.LOADER !== undefined)
+    return createDynamicWorkerSandbox(env.LOADER);
+  return createQuickJsSandbox(loadQuickJsVariant);
+}

@@ -1,0 +1,23 @@
+/** The only entry of the Worker: exports the objects and answers requests. No logic. */
+import { AGENTS } from "#agents/registry.generated.ts";
+import { ThreadAgent } from "#durable-objects/agent-object.ts";
+import { composeApp, composeThread } from "./composition.ts";
+import type { Env } from "./env.ts";
+
+export { LedgerObject } from "#durable-objects/ledger-object.ts";
+export { MemoryObject } from "#durable-objects/memory-object.ts";
+
+export class AgentObject extends ThreadAgent {
+  static override readonly compose = (env: Env): ReturnType<typeof composeThread> =>
+    composeThread(env, AGENTS);
+}
+
+let app: ReturnType<typeof composeApp> | null = null;
+
+export default {
+  fetch(request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
+    // Bindings do not change within an isolate, and the app holds caches that should live as long.
+    app ??= composeApp(env, AGENTS);
+    return app.fetch(request, env, ctx);
+  },
+} satisfies ExportedHandler<Env>;
