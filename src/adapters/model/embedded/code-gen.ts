@@ -7,12 +7,14 @@ import type { Aggregate, Filter, GroupKey, Query } from "./query.ts";
 /** Rows or groups that an answer shows at most. */
 export const MAX_SHOWN = 20;
 
-const HELPERS = `const missing = (v) => v === null || v === undefined || ["", "na", "n/a", "nan", "null", "none", "-"].includes(String(v).trim().toLowerCase());
-const lower = (v) => String(v).trim().toLowerCase();
+const HELPERS = `const ABSENT = new Set(["", "na", "n/a", "nan", "null", "none", "-"]);
+const lower = (v) => (typeof v === "string" ? v.trim().toLowerCase() : String(v));
+const missing = (v) => v === null || v === undefined || (typeof v === "string" && ABSENT.has(lower(v)));
 const num = (v) => {
   if (typeof v === "number") return v;
-  const text = String(v ?? "").replace(/[$€£%,\\s]/g, "");
-  return text === "" || Number.isNaN(Number(text)) ? null : Number(text);
+  if (typeof v !== "string" || !/\\d/.test(v)) return null;
+  const plain = Number(v.replace(/[$€£%,\\s]/g, ""));
+  return Number.isNaN(plain) ? null : plain;
 };`;
 
 const LOAD_PROFILE = `const text = readFile(path);
@@ -28,7 +30,8 @@ const columns = Object.keys(rows[0] ?? {}).map((name) => {
   for (const row of rows) {
     const v = row[name];
     if (missing(v)) { absent += 1; continue; }
-    counts.set(lower(v), [v, (counts.get(lower(v))?.[1] ?? 0) + 1]);
+    const known = counts.get(lower(v));
+    if (known === undefined) counts.set(lower(v), [v, 1]); else known[1] += 1;
     const n = num(v);
     if (n !== null) { numbers += 1; sum += n; } else if (isDate(v)) dates += 1;
     const key = n ?? String(v).slice(0, 40);
@@ -38,7 +41,8 @@ const columns = Object.keys(rows[0] ?? {}).map((name) => {
   const present = rows.length - absent;
   const flags = [...counts.keys()].every((v) => ["0", "1", "yes", "no", "true", "false", "y", "n"].includes(v));
   const type = present === 0 ? "empty" : flags && counts.size <= 2 ? "boolean" : numbers === present ? "number" : dates === present ? "date" : "text";
-  for (const term of terms) if (counts.has(term)) hits.push({ term, column: name, value: String(counts.get(term)[0]) });
+  const words = new Map([...counts].map(([v, entry]) => [v.replace(/[^\\p{L}\\p{N}.]+/gu, " ").replace(/\\.$/, "").trim(), entry]));
+  for (const term of terms) if (words.has(term)) hits.push({ term, column: name, value: String(words.get(term)[0]) });
   const ranged = type === "number" || type === "date";
   return {
     name, type, missing: absent, distinct: counts.size,

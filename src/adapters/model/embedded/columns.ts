@@ -92,9 +92,11 @@ const partialColumn: Find = (window, { profile, start }) => {
   const first = window[0];
   if (first === undefined || words.length === 0 || window.some((token) => token.number !== null)) return null;
   if (window.some((token) => isFunctionWord(token) && (window.length === 1 || PREPOSITIONS.has(token.lower)))) return null;
-  if (words.every((word) => word.length < 2)) return null;
+  if (words.every((word) => word.length < 2) || window.some((token) => nameWords(token.text).length === 0)) return null;
   const columns = profile.columns.filter((column) => {
     const names = nameWords(column.name);
+    // "orders" names the rows of a table that numbers them in Order ID, not that column.
+    if (column.distinct === profile.rows && /^(?:id|no|nr|key|uuid|number)$/.test(names.at(-1) ?? "")) return false;
     // A plural means the name's last word: "prices" is in Unit Price, "units" and "orders" are not in Unit Price and Order ID.
     const isPlural = words.at(-1) !== window.at(-1)?.lower.split("_").at(-1);
     const head = names.findLast((word) => word.length > 2) ?? "";

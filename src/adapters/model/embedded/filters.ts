@@ -62,7 +62,11 @@ function comparisonAt({ tokens, used }: Scan, at: number): { comparison: Compari
     const fits = words.every((word, index) => tokens[at + index]?.lower === word && !used.has(at + index));
     if (fits) return { comparison, end: at + words.length };
   }
-  return null;
+  // "older than", "more expensive than", "less expensive than"
+  const adjective = ADJECTIVES.get(tokens[at]?.lower ?? "");
+  if (adjective === undefined || tokens[at + 1]?.lower !== "than" || used.has(at)) return null;
+  const isUp = (adjective.order === "desc") !== (tokens[at - 1]?.lower === "less");
+  return { comparison: isUp ? ">" : "<", end: at + 2 };
 }
 
 interface Found {
@@ -80,8 +84,8 @@ function toFilter(scan: Scan, { comparison, at, end }: Found): Filter | null {
   }
   const literal = literalAt(scan, end, comparison);
   if (literal === null) return null;
-  const target = left ?? adjectiveBefore(scan, at) ?? (isWeak(comparison) ? null : columnAfter(scan, literal.end, literal.value));
-  if (target === null) return null;
+  const target = adjectiveBefore(scan, at) ?? left ?? (isWeak(comparison) ? null : columnAfter(scan, literal.end, literal.value));
+  if (target === null || !suits(scan.profile, target.column, literal.value)) return null;
   // "average of 5" and "what is Gentoo" are no conditions: a weak word needs its column right before it.
   if (isWeak(comparison) && target.end !== at && !(literal.known && target.end >= at - 1)) return null;
   const own = literal.hits?.find((hit) => hit.column === target.column);
@@ -99,7 +103,14 @@ function toFilter(scan: Scan, { comparison, at, end }: Found): Filter | null {
     return { op: comparison === "=" ? "in" : "not_in", column: target.column, values };
   }
   if (comparison === "contains" || comparison === "starts_with") return { op: comparison, column: target.column, text };
-  return { op: comparison, column: target.column, value: literal.value };
+  const isDate = scan.profile.columns.find(({ name }) => name === target.column)?.type === "date";
+  return { op: comparison, column: target.column, value: isDate ? text : literal.value };
+}
+
+/** A date is not compared with a number, nor the other way round, except for a bare year. */
+function suits(profile: TableProfile, column: string, value: number | string): boolean {
+  const type = profile.columns.find(({ name }) => name === column)?.type;
+  return typeof value === "string" ? !(type === "number" && /^\d{4}-/.test(value)) : type !== "date" || (value >= 1000 && value <= 9999);
 }
 
 const isWeak = (comparison: Comparison): boolean => comparison === "=" || comparison === "!=";
@@ -154,7 +165,8 @@ interface Literal {
 
 function literalAt(scan: Scan, at: number, comparison: Comparison): Literal | null {
   let start = at;
-  while (["the", "a", "an", "either", "than", "to", "in", "from", "usd", "word", "text"].includes(scan.tokens[start]?.lower ?? "")) start++;
+  const article = comparison === "starts_with" || comparison === "contains" ? [] : ["a", "an"];
+  while ([...article, "the", "either", "than", "to", "in", "from", "usd", "word", "text"].includes(scan.tokens[start]?.lower ?? "")) start++;
   const token = scan.tokens[start];
   if (token === undefined || scan.used.has(start)) return null;
   const mention = scan.mentions.find((candidate) => candidate.start === start);
@@ -170,7 +182,8 @@ function literalAt(scan: Scan, at: number, comparison: Comparison): Literal | nu
   if (month >= 0 && typeof year === "number") {
     return { value: `${year}-${String(month + 1).padStart(2, "0")}`, end: start + 2, known: true, hits: null };
   }
-  const isWord = !STOP_WORDS.has(token.lower) && !OPERATION_WORDS.has(token.lower) && mention === undefined && !ADJECTIVES.has(token.lower);
+  const isLetter = comparison === "starts_with" && token.lower.length === 1;
+  const isWord = isLetter || !STOP_WORDS.has(token.lower) && !OPERATION_WORDS.has(token.lower) && mention === undefined && !ADJECTIVES.has(token.lower);
   const takesText = isWeak(comparison) || comparison === "contains" || comparison === "starts_with";
   return isWord && takesText ? { ...single, value: token.text, known: false } : null;
 }

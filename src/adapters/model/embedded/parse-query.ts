@@ -72,8 +72,12 @@ export function parseQuery(text: string, profile: TableProfile): Result<Parsed, 
   const mixed = scan.mentions.find((mention) => mention.kind === "value" && !scan.used.has(mention.start));
   if (mixed?.kind === "value") return err({ reason: "ambiguous", word: words(tokens, mixed), candidates: [...new Set(mixed.hits.map((hit) => hit.column))] });
   for (const mention of open) use(scan, [mention.start, mention.end]);
-  const targets = [...new Set(open.flatMap((mention) => mention.columns))];
-  const spoken = tokens.filter((_, at) => !open.some((mention) => at >= mention.start && at < mention.end)).map((token) => token.lower).join(" ");
+  const named = [...new Set(open.flatMap((mention) => mention.columns))];
+  // "remote employees" beside another column is a condition; alone, it is what is asked about.
+  const flags = named.filter((column) => column.type === "boolean" && named.length > 1 && !DISTINCT.test(text));
+  filters.push(...flags.map((column) => toFlag(column, text)));
+  const targets = named.filter((column) => !flags.includes(column));
+  const spoken = tokens.filter((_, at) => !scan.mentions.some((mention) => mention.kind === "column" && at >= mention.start && at < mention.end)).map((token) => token.lower).join(" ");
   const operations = OPERATIONS.filter(([pattern]) => pattern.test(spoken)).map(([, operation]) => operation);
   const reading: Reading = { ...scan, text, filters, by: withComparison(by, filters, text), operations, rank, targets };
   const query = decideQuery(reading);
@@ -81,6 +85,8 @@ export function parseQuery(text: string, profile: TableProfile): Result<Parsed, 
     const { unmatched } = leftOver(reading);
     return unmatched.length > 0 && query.error.reason === "no_column" ? err({ reason: "unmatched", words: unmatched }) : query;
   }
+  const unused = targets.find((column) => !JSON.stringify(query.value).includes(JSON.stringify(column.name)));
+  if (unused !== undefined) return err({ reason: "unmatched", words: [unused.name] });
   const left = leftOver(reading);
   if (left.unmatched.length > 0) return err({ reason: "unmatched", words: left.unmatched });
   return ok({ query: query.value, rowNouns: left.rowNouns });
@@ -89,7 +95,7 @@ export function parseQuery(text: string, profile: TableProfile): Result<Parsed, 
 function decideQuery(reading: Reading): Result<Query, Problem> {
   const { text, filters, by, operations, rank, targets } = reading;
   const isCount = COUNT.test(text);
-  if (SHARE.test(text) && operations.length === 0 && (filters.length > 0 || by.length > 0 || targets.length > 0)) return ok(toShare(reading));
+  if (SHARE.test(text) && operations.length === 0 && (filters.length > 0 || by.length > 0 || targets.length > 0)) return toShare(reading);
   if (COMMON.test(text)) return toMostCommon(reading);
   if (operations.length > 0) return toAggregate(reading, operations);
   if (rank !== null && !isCount && !(rank.sortsOnly && by.length > 0)) return toRanked(reading, rank);
@@ -111,7 +117,7 @@ function decideQuery(reading: Reading): Result<Query, Problem> {
 
 function toAggregate(reading: Reading, operations: readonly Aggregate[]): Result<Query, Problem> {
   const { targets, rank, by, profile } = reading;
-  const all = rank?.column == null ? targets : [...targets, rank.column];
+  const all = rank?.column == null || targets.includes(rank.column) ? targets : [...targets, rank.column];
   const numeric = all.filter(isMeasurable);
   const extreme = operations.every((operation) => operation === "min" || operation === "max");
   const chosen = numeric.length > 0 ? numeric : extreme ? all : [];
@@ -119,7 +125,10 @@ function toAggregate(reading: Reading, operations: readonly Aggregate[]): Result
   const op = operations[0] ?? "mean";
   const wrong = all.find((column) => !isMeasurable(column));
   if (chosen.length === 0 && wrong !== undefined) return err({ reason: "not_numeric", column: wrong.name, op });
-  const measured = chosen.length > 0 ? chosen : only.length === 1 ? only : [];
+  // "median total of orders" may mean a column that is called Total.
+  const namesake = profile.columns.filter((column) => isMeasurable(column) && OPERATION_WORDS.has(column.name.toLowerCase()) && reading.text.toLowerCase().includes(column.name.toLowerCase()));
+  if (chosen.length === 0 && namesake.length === 1 && operations.length > 1) return toAggregate({ ...reading, targets: namesake }, operations.filter((operation) => operation !== "sum"));
+  const measured = chosen.length > 0 ? chosen : only.length === 1 ? only : namesake;
   if (measured.length === 0) return err({ reason: "no_column", op });
   const measures = measured.flatMap((column) => operations.map((operation): Measure => ({ op: operation, column: column.name })));
   // "which species has the highest average mass": the text column is what is ranked.
@@ -140,7 +149,8 @@ function toRanked(reading: Reading, rank: NonNullable<Reading["rank"]>): Result<
   if (!isMeasurable(metric) && metric.type !== "date") return err({ reason: "not_numeric", column: metric.name, op: "ranking" });
   const extreme: Measure = { op: rank.order === "desc" ? "max" : "min", column: metric.name };
   if (by.length > 0) return ok(aggregate({ ...reading, by, rank: null }, [extreme]));
-  const sums = rank.column === null && /\b(?:most|least|fewest|top|bottom)\b/i.test(text) && entity !== null && entity.distinct < reading.profile.rows && !isLabel(metric);
+  const adds = /\b(?:most|least|fewest|top|bottom)\b/i.test(text) || usualOperation([metric]) === "sum";
+  const sums = rank.column === null && adds && entity !== null && entity.distinct < reading.profile.rows && !isLabel(metric);
   if (sums && entity !== null) return ok(aggregate({ ...reading, by: [toGroup(entity)] }, [{ op: "sum", column: metric.name }]));
   const wantsRow = entity !== null || rank.count !== null || rank.column !== null || /\b(?:which|who|top|bottom)\b/i.test(text);
   if (!wantsRow) return ok(aggregate({ ...reading, rank: null }, [extreme]));
@@ -160,8 +170,7 @@ function toCount(reading: Reading): Query {
   const [first] = targets;
   if (first === undefined) return aggregate(reading, [{ op: "count" }]);
   if (first.type === "boolean" && !DISTINCT.test(reading.text)) {
-    const negated = /\b(?:not|n't|never|no)\b/i.test(reading.text);
-    return aggregate({ ...reading, filters: [...filters, { op: negated ? "false" : "true", column: first.name }] }, [{ op: "count" }]);
+    return aggregate({ ...reading, filters: [...filters, toFlag(first, reading.text)] }, [{ op: "count" }]);
   }
   const sums = first.type === "number" && !isLabel(first) && !DISTINCT.test(reading.text);
   if (sums) return aggregate(reading, [{ op: "sum", column: first.name }]);
@@ -169,15 +178,18 @@ function toCount(reading: Reading): Query {
   return { kind: "values", column: first.name, filters };
 }
 
-function toShare(reading: Reading): Query {
+function toShare(reading: Reading): Result<Query, Problem> {
   const flag = reading.targets.find((column) => column.type === "boolean");
-  if (reading.by.length > 0) return aggregate(reading, [{ op: "count" }]);
-  if (flag !== undefined) {
-    const negated = /\b(?:not|n't|never)\b/i.test(reading.text);
-    return { kind: "share", filters: [...reading.filters, { op: negated ? "false" : "true", column: flag.name }] };
-  }
+  // A share within each group is not what a count by group shows, so it is not offered as one.
+  if (reading.by.length > 0) return flag === undefined && reading.filters.length === 0 ? ok(aggregate(reading, [{ op: "count" }])) : err({ reason: "beyond" });
+  if (flag !== undefined) return ok({ kind: "share", filters: [...reading.filters, toFlag(flag, reading.text)] });
   const [first] = reading.targets;
-  return first !== undefined && reading.filters.length === 0 ? aggregate({ ...reading, by: [toGroup(first)] }, [{ op: "count" }]) : { kind: "share", filters: reading.filters };
+  const query: Query = first !== undefined && reading.filters.length === 0 ? aggregate({ ...reading, by: [toGroup(first)] }, [{ op: "count" }]) : { kind: "share", filters: reading.filters };
+  return ok(query);
+}
+
+function toFlag(column: Column, text: string): Filter {
+  return { op: /\b(?:not|never|no)\b|n't\b/i.test(text) ? "false" : "true", column: column.name };
 }
 
 function aggregate({ by, filters, rank, text }: Reading, measures: readonly Measure[]): Query {
@@ -193,6 +205,11 @@ function findGroups(scan: Scan): GroupKey[] {
     const isDistribution = word === "of" && /^(?:distribution|breakdown|split)$/.test(scan.tokens[at - 1]?.lower ?? "");
     const opens = isDistribution || (GROUP_WORDS.has(word) && !isSortKey(scan, at));
     const joins = word === "and" && groups.length > 0 && scan.used.has(at - 1);
+    const every = dates.length === 1 && word.endsWith("ly") ? DATE_PARTS.get(word) : undefined;
+    if (every !== undefined && dates[0] !== undefined) {
+      groups.push({ column: dates[0].name, part: every });
+      use(scan, [at, at + 1]);
+    }
     if (!opens && !joins) continue;
     let next = at + 1;
     while (["each", "the", "every", "different"].includes(scan.tokens[next]?.lower ?? "")) next++;
@@ -215,7 +232,7 @@ function findGroups(scan: Scan): GroupKey[] {
 function isSortKey({ tokens, mentions }: Scan, at: number): boolean {
   if (tokens[at]?.lower !== "by") return false;
   if (["sorted", "sort", "ordered", "order", "ranked", "rank"].includes(tokens[at - 1]?.lower ?? "")) return true;
-  const ranked = tokens.slice(0, at).some((token) => token.lower === "top" || token.lower === "bottom");
+  const ranked = tokens.slice(0, at).some((token) => DESCENDING.has(token.lower) || ASCENDING.has(token.lower));
   const named = mentions.find((mention) => mention.start >= at + 1 && mention.start <= at + 3);
   return ranked && (named?.kind !== "column" || named.columns[0]?.type === "number" || OPERATION_WORDS.has(tokens[at + 1]?.lower ?? ""));
 }
@@ -295,7 +312,7 @@ function namesRows({ tokens, used, mentions, targets }: Reading, at: number): bo
 }
 
 function isCommand(token: Token): boolean {
-  return /^(?:group|grouped|broken|break|write|create|make|save|report|reports|describe|summari[sz]e|summary|overview|explore|analy[sz]e|schema|structure|compare|comparison|versus|vs|percent|percentage|share|proportion|fraction|including|containing|ranked?|typical|often|common|popular|highest|largest|did|didn't|wasn't|isn't|markdown|md|brief|short|quick|breakdown|distribution|sample|examples?|expensive|mode)$/.test(token.lower);
+  return /^(?:group|grouped|broken|break|write|create|make|save|report|reports|describe|summari[sz]e|summary|overview|explore|analy[sz]e|schema|structure|compare|comparison|versus|vs|percent|percentage|share|proportion|fraction|including|contains?|containing|includes?|ranked?|typical|often|common|popular|highest|largest|did|didn't|wasn't|isn't|markdown|md|brief|short|quick|breakdown|distribution|sample|examples?|expensive|mode)$/.test(token.lower);
 }
 
 /** What a number is wanted for when no operation is named: a total is added up, anything else averaged. */

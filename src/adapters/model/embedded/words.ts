@@ -9,7 +9,7 @@ export interface Token {
   readonly number: number | null;
 }
 
-const TOKEN = /"([^"]+)"|“([^”]+)”|(?<=^|\s)'([^']+)'(?=$|[\s.,?!])|`([^`]+)`|>=|<=|!=|==|[<>=]|\d{4}-\d{2}(?:-\d{2})?|[$€£]?\d[\d,]*(?:\.\d+)?%?|[\p{L}_][\p{L}\p{N}_]*(?:[-'’][\p{L}\p{N}]+)*/gu;
+const TOKEN = /"([^"]+)"|“([^”]+)”|(?<=^|\s)'([^']+)'(?=$|[\s.,?!])|`([^`]+)`|>=|<=|!=|==|[<>=]|\d{4}-\d{2}(?:-\d{2})?|[$€£]?\d+(?:,\d{3})*(?:\.\d+)?%?|[\p{L}_][\p{L}\p{N}_]*(?:[-'’][\p{L}\p{N}]+)*/gu;
 
 export function tokenise(text: string): readonly Token[] {
   return [...text.matchAll(TOKEN)].map((match) => {
@@ -59,7 +59,7 @@ export const STOP_WORDS: ReadonlySet<string> = new Set([
     please tell show give get find list display print return compute calculate work out check see look know help answer
     and or not no but so if then as also just only about what whats which who whom how when why many much number amount
     row rows record records entry entries line lines item items data dataset file csv table column columns field fields value values sheet
-    live lives lived come comes came based made make found recorded measured observed sold bought placed born belong belongs containing
+    live lives lived come comes came based made make found recorded measured observed sell sells selling sold bought placed born belong belongs containing
     overall altogether together total totals per across different distinct unique sort sorted order ordered group grouped break broken down
     hello hi hey thanks thank ok okay now new same other than more less most least first last thing things kind kinds type types exist appear occur`),
 ]);
@@ -67,7 +67,7 @@ export const STOP_WORDS: ReadonlySet<string> = new Set([
 /** Words of operations, so that a column is not found inside them by a part of its name. */
 export const OPERATION_WORDS = list(`total totals sum average averages avg mean median count counts number min minimum max maximum highest lowest
   largest smallest biggest top bottom most least fewest best worst percent percentage share distinct unique different common frequent each
-  date time name first last value values row rows`);
+  first last value values row rows`);
 
 /** Words that name a quantity by another word than its column does. They count only when exactly one column fits. */
 export const SYNONYMS: ReadonlyMap<string, readonly string[]> = new Map(
