@@ -2,8 +2,8 @@
 import type { ModelErrorCode } from "#ports/model.ts";
 import type { AnswerPart, RunFailure, ThreadEvents } from "./events.ts";
 import { clearRecovery, corrupt, countRecovery, inputEntry, requireLiveRun, settle } from "./evolve-run.ts";
-import { type EventOf, pushEntries, settlePlan } from "./evolve-window.ts";
-import { shownParts } from "./prompt-text.ts";
+import { type EventOf, pushEntries, settlePlan, toEntry } from "./evolve-window.ts";
+import { ERASED_TEXT, shownParts } from "./prompt-text.ts";
 import type { AnswerSummary, CallState, RunPhase, RunState, ThreadState, WindowEntry } from "./state.ts";
 import { estimateTokens } from "./tokens.ts";
 import { resolveRefs, selectEntries } from "./window.ts";
@@ -34,7 +34,7 @@ function openAttempt(state: ThreadState, run: RunState, event: EventOf<"model.re
   const { header, payload } = event;
   if (payload === null) return corrupt("payload_missing", event);
   const { type } = run.phase;
-  if (type !== "ready" && type !== "backoff" && type !== "answered") return corrupt("phase_unexpected", event);
+  if (type === "model_open" || type === "tools" || type === "failed") return corrupt("phase_unexpected", event);
   if (run.cancel !== null) return corrupt("phase_unexpected", event);
   if (header.step !== run.step + 1) return corrupt("step_unexpected", event);
   if (header.attempt !== run.attempts + 1) return corrupt("attempt_unexpected", event);
@@ -74,7 +74,10 @@ function answered(state: ThreadState, run: RunState, event: EventOf<"model.answe
     failures: 0,
     interrupted: false,
   };
-  if (event.payload === null) return { ...state, run: { ...base, phase: { type: "erased" } } };
+  if (event.payload === null) {
+    const window = pushEntries(state, [toEntry("assistant", seq, ERASED_TEXT)]);
+    return { ...state, window, run: { ...base, phase: { type: "erased", seq } } };
+  }
   const { parts } = event.payload;
   const calls = toCalls(parts);
   if (new Set(calls.map((call) => call.callId)).size !== calls.length) return corrupt("call_id_repeated", event);
@@ -143,7 +146,7 @@ function toAnswerEntry(seq: number, parts: readonly AnswerPart[]): WindowEntry |
 function failed(run: RunState, event: EventOf<"model.failed">): RunState {
   const next = { ...run, attempts: run.attempts + 1, failures: run.failures + 1, interrupted: false };
   const { payload } = event;
-  if (payload === null) return { ...next, phase: { type: "failed", reason: "model_failed", message: "" } };
+  if (payload === null) return { ...next, phase: { type: "erased", seq: event.header.seq } };
   if (payload.retryAt !== null) return { ...next, phase: { type: "backoff", retryAt: payload.retryAt } };
   const message = `${payload.code}: ${payload.message}`.slice(0, 1_000);
   return { ...next, phase: { type: "failed", reason: toFailure(payload.code), message } };

@@ -62,8 +62,7 @@ export function evolveRun(state: ThreadState, event: RunEvent): ThreadState {
   }
   if (run.phase.type === "model_open") return corrupt("intent_still_open", event);
   if (run.phase.type === "tools") return corrupt("calls_still_open", event);
-  const isLost = run.phase.type === "failed" || run.phase.type === "erased";
-  if (event.type === "run.completed" && isLost) return corrupt("phase_unexpected", event);
+  if (event.type === "run.completed" && run.phase.type === "failed") return corrupt("phase_unexpected", event);
   const settled = settlePlan({ ...state, run: null });
   // Whoever cancels a run cancels what was said to it: those messages stay in the prompt, and start nothing.
   if (event.type === "run.cancelled") {

@@ -6,8 +6,8 @@
 import type { ThreadEvent } from "./events.ts";
 import { closeRound } from "./evolve-model.ts";
 import { clearRecovery, corrupt, countRecovery, requireLiveRun, settle } from "./evolve-run.ts";
-import type { EventOf } from "./evolve-window.ts";
-import { refusalText, resultText } from "./prompt-text.ts";
+import { type EventOf, pushEntries, toEntry } from "./evolve-window.ts";
+import { ERASED_TEXT, refusalText, resultText } from "./prompt-text.ts";
 import type { CallState, RunPhase, RunState, ThreadState } from "./state.ts";
 import { estimateTokens } from "./tokens.ts";
 
@@ -24,8 +24,7 @@ const MAX_ABANDONED = 64;
 export function evolveTool(state: ThreadState, event: Started | Finished | Refused | Interrupted | Late): ThreadState {
   if (event.type === "tool.late") return late(state, event);
   const run = requireLiveRun(state, event);
-  // The answer that made these calls was erased: they are left out with it.
-  if (run.phase.type === "erased") return { ...state, run: settle(run, event, undefined) };
+  if (run.phase.type === "erased") return inErasedRound(state, settle(run, event, undefined), event);
   if (run.phase.type !== "tools") return corrupt("call_unknown", event);
   const round = run.phase;
   const call = round.calls.find((item) => item.callId === event.header.call);
@@ -48,6 +47,16 @@ export function evolveTool(state: ThreadState, event: Started | Finished | Refus
       if (call.status !== "pending" && call.status !== "interrupted") return corrupt("call_already_started", event);
       return replaceCall(state, run, round, closed(call, event, refusalText(event.payload)));
   }
+}
+
+/**
+ * The answer that made these calls was erased, so their order is not known here. Later requests name the results, and
+ * name their order; the compiler leaves them out, as their calls are not shown (K8).
+ */
+function inErasedRound(state: ThreadState, run: RunState, event: Started | Finished | Refused | Interrupted): ThreadState {
+  if (run.phase.type !== "erased" || (event.type !== "tool.finished" && event.type !== "tool.refused")) return { ...state, run };
+  const entry = toEntry("result", event.header.seq, ERASED_TEXT);
+  return { ...state, run, window: pushEntries(state, [{ ...entry, unit: run.phase.seq }]) };
 }
 
 function started(run: RunState, call: CallState, event: Started): CallState {

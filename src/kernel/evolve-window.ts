@@ -42,10 +42,12 @@ function afterRepair(run: RunState): RunState {
  * directly (K7); `settlePlan` then puts it behind them.
  */
 export function evolvePlan(state: ThreadState, event: EventOf<"plan.updated">): ThreadState {
-  const items = event.payload?.items ?? [];
+  const { payload } = event;
+  const items = payload?.items ?? [];
   const without = state.planSeq === null ? state.window : state.window.filter((entry) => entry.ref[0] !== state.planSeq);
-  if (items.length === 0) return { ...state, plan: [], planSeq: null, pendingPlan: null, window: without };
-  const entry = toEntry("context", event.header.seq, planText({ items }));
+  // An erased plan keeps its place: later requests may name it.
+  if (payload !== null && items.length === 0) return { ...state, plan: [], planSeq: null, pendingPlan: null, window: without };
+  const entry = toEntry("context", event.header.seq, planText(payload));
   const next = { ...state, plan: items, planSeq: event.header.seq, window: without };
   return state.run?.phase.type === "tools"
     ? { ...next, pendingPlan: entry }

@@ -2,8 +2,9 @@
  * evolve: the fold of a thread's log. Total over logs that a single writer can have written; anything else is refused
  * as `LogCorruption` (K14), never repaired.
  *
- * Erased payloads fold: structure comes from headers where it can. An erased text weighs as a placeholder; an erased
- * answer is left out of the window together with its calls and their results, because what it asked for is gone.
+ * Erased payloads fold, except those of the structural events that `isErasable` names: structure comes from headers. An
+ * erased text weighs as a placeholder; an erased answer keeps its place, and the compiler leaves it out together with
+ * the results of its calls. Erasing the newest outcome of a live run fails that run: a host waits until it has ended.
  */
 import type { Json } from "#shared/json.ts";
 import type { Fold } from "#ports/event-log.ts";

@@ -55,7 +55,7 @@ export function nextEffects(state: ThreadState, context: EffectContext): readonl
     case "failed":
       return [record([failed(run, phase.reason, phase.message)])];
     case "erased":
-      return [record([failed(run, "internal", "the newest answer of this run was erased")])];
+      return [record([failed(run, "internal", "the newest model outcome of this run was erased")])];
   }
 }
 

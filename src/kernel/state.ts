@@ -91,8 +91,8 @@ export type RunPhase =
   | { readonly type: "answered"; readonly answer: AnswerSummary }
   /** The last attempt failed for good; only `run.failed` is missing. */
   | { readonly type: "failed"; readonly reason: RunFailure; readonly message: string }
-  /** The answer was erased while its run was live: what it asked for is not known any more. */
-  | { readonly type: "erased" };
+  /** The outcome at `seq` was erased: what it asked for is not known any more, only what became of it. */
+  | { readonly type: "erased"; readonly seq: number };
 
 export interface OpenModel {
   readonly intentId: string;

@@ -1,6 +1,7 @@
 /** Random schedules of answers, results, crashes, repeats, cancellations and steering, over the pure kernel. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { isErasable } from "#kernel/event-upcast.ts";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { rebuildPrompt } from "#audit/rebuild-prompt.ts";
 import type { PromptMessage } from "#ports/model.ts";
@@ -212,6 +213,28 @@ describe("any schedule", () => {
         }
       }),
       { numRuns: 150 },
+    );
+  });
+
+  test("[L4] folds with any erasable payloads erased, and [K8] asks on with valid prompts", () => {
+    fc.assert(
+      fc.property(schedule, fc.array(fc.nat(1_000), { minLength: 1, maxLength: 8 }), (actions, picks) => {
+        const driver = play(actions, 1_500);
+        for (const pick of picks) {
+          const index = pick % driver.events.length;
+          const event = driver.events[index];
+          if (event !== undefined && isErasable(event.type)) driver.events[index] = { ...event, payload: null };
+        }
+        const state = driver.events.reduce(THREAD_FOLD.evolve, THREAD_FOLD.initial());
+        expect(state.run).toBeNull();
+        expect(state.queue).toEqual([]);
+        driver.state = state;
+        driver.crash();
+        driver.send("after all that");
+        driver.pumpAll();
+        assertValidPrompt(driver.prompts.at(-1)?.messages ?? []);
+      }),
+      RUNS,
     );
   });
 
