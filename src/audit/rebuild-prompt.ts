@@ -30,16 +30,24 @@ export type RebuildRefusal =
 type ThreadLog = Pick<EventLog<ThreadEvents>, "get" | "read">;
 const PAGE = 200;
 
-export function rebuildPrompt(log: ThreadLog, hasher: Hasher, seq: number): Result<RebuiltPrompt, RebuildRefusal> {
+export function rebuildPrompt(
+  log: ThreadLog,
+  hasher: Hasher,
+  seq: number,
+): Result<RebuiltPrompt, RebuildRefusal> {
   const event = log.get(seq);
-  if (event?.type !== "model.requested" || event.payload === null) return err({ reason: "not_a_request" });
+  if (event?.type !== "model.requested" || event.payload === null)
+    return err({ reason: "not_a_request" });
   const { compiler, digest: recorded } = event.payload;
   if (compiler !== COMPILER_VERSION) return err({ reason: "compiler_unknown", compiler });
   const refs = followRefs(log, event);
   if (refs === null) return err({ reason: "references_broken" });
   const pin = findPin(log, event);
   if (pin === null) return err({ reason: "pin_missing" });
-  const compiled = new PromptCompiler(hasher, (at) => log.get(at)).compile({ ...pin, window: refs });
+  const compiled = new PromptCompiler(hasher, (at) => log.get(at)).compile({
+    ...pin,
+    window: refs,
+  });
   return ok({ ...compiled, refs, recorded, intact: compiled.digest === recorded });
 }
 
@@ -57,7 +65,8 @@ function followRefs(log: ThreadLog, event: ThreadEvent): readonly PromptRef[] | 
   }
   let resolved: { readonly seq: number; readonly refs: readonly PromptRef[] } | null = null;
   for (const change of changes.toReversed()) {
-    const refs: readonly PromptRef[] | null = change.payload === null ? null : resolveRefs(change.payload.refs, resolved);
+    const refs: readonly PromptRef[] | null =
+      change.payload === null ? null : resolveRefs(change.payload.refs, resolved);
     if (refs === null) return null;
     resolved = { seq: change.header.seq, refs };
   }
@@ -76,9 +85,20 @@ function findPin(log: ThreadLog, event: ThreadEvent): FoundPin | null {
   if (definition === null) return null;
   let firstInput: number | null = null;
   for (let to = event.header.seq; to > 0; to -= PAGE) {
-    for (const before of log.read({ from: Math.max(1, to - PAGE + 1), to, limit: PAGE, reverse: true })) {
-      if (before.type === "run.started" && before.header.run === run) firstInput = before.payload?.inputs[0] ?? null;
-      if (before.type === "definition.pinned" && before.header.definition === definition && before.payload !== null && firstInput !== null) {
+    for (const before of log.read({
+      from: Math.max(1, to - PAGE + 1),
+      to,
+      limit: PAGE,
+      reverse: true,
+    })) {
+      if (before.type === "run.started" && before.header.run === run)
+        firstInput = before.payload?.inputs[0] ?? null;
+      if (
+        before.type === "definition.pinned" &&
+        before.header.definition === definition &&
+        before.payload !== null &&
+        firstInput !== null
+      ) {
         return { manifest: before.payload.manifest, definition, output: outputOf(log, firstInput) };
       }
     }

@@ -53,7 +53,13 @@ export function readAnswer(raw: RawAnswer): ReadAnswer {
     const callId = raw.mintedCallIds[index];
     invariant(callId !== undefined, "a call id is minted for each call");
     index += 1;
-    return { ...readCall(raw, part, { isRepeated: repeated.has(part.providerCallId), isCut: part === cut }), callId };
+    return {
+      ...readCall(raw, part, {
+        isRepeated: repeated.has(part.providerCallId),
+        isCut: part === cut,
+      }),
+      callId,
+    };
   });
   return { parts, finish: normaliseFinish(raw.finish, calls.length) };
 }
@@ -74,9 +80,17 @@ function joinDeltas(parts: readonly ContentPart[]): readonly ContentPart[] {
     const last = joined.at(-1);
     if (part.type === "text" && last?.type === "text") {
       joined[joined.length - 1] = { type: "text", text: last.text + part.text };
-    } else if (part.type === "reasoning" && last?.type === "reasoning" && (last.meta === null || part.meta === null)) {
+    } else if (
+      part.type === "reasoning" &&
+      last?.type === "reasoning" &&
+      (last.meta === null || part.meta === null)
+    ) {
       // Two parts that are both signed are two parts: a signature covers its own text only.
-      joined[joined.length - 1] = { type: "reasoning", text: last.text + part.text, meta: part.meta ?? last.meta };
+      joined[joined.length - 1] = {
+        type: "reasoning",
+        text: last.text + part.text,
+        meta: part.meta ?? last.meta,
+      };
     } else {
       joined.push(part);
     }
@@ -100,11 +114,15 @@ function repeatedIds(calls: readonly RawCall[]): ReadonlySet<string> {
  * The call in which the answer was cut off, if it was: the last one, with nothing after it. A router may relabel the
  * finish, so usage at the limit and arguments that end early count too.
  */
-function cutCall({ finish, usage, settings }: RawAnswer, joined: readonly ContentPart[]): RawCall | null {
+function cutCall(
+  { finish, usage, settings }: RawAnswer,
+  joined: readonly ContentPart[],
+): RawCall | null {
   const last = joined.findLast((part) => part.type === "call" || !isBlank(part.text));
   if (last?.type !== "call") return null;
   const isAtLimit = usage.outputTokens !== null && usage.outputTokens >= settings.maxOutputTokens;
-  const isCut = finish === "length" || finish === "content_filter" || isAtLimit || endsEarly(last.argsText);
+  const isCut =
+    finish === "length" || finish === "content_filter" || isAtLimit || endsEarly(last.argsText);
   return isCut ? last : null;
 }
 
@@ -115,23 +133,45 @@ function readCall(
 ): Omit<Extract<AnswerPart, { readonly type: "call" }>, "callId"> {
   const base = { type: "call", providerCallId, name, argsText } as const;
   const refuse = (code: Refusal["code"], message: string) =>
-    ({ ...base, args: null, refusal: { code, message: message.slice(0, MAX_MESSAGE).toWellFormed() } }) as const;
+    ({
+      ...base,
+      args: null,
+      refusal: { code, message: message.slice(0, MAX_MESSAGE).toWellFormed() },
+    }) as const;
   if (isRepeated) {
-    return refuse("duplicate_call_id", "several calls of this answer share one id; none of them was executed");
+    return refuse(
+      "duplicate_call_id",
+      "several calls of this answer share one id; none of them was executed",
+    );
   }
-  if (finish === "content_filter") return refuse("tool_args_truncated", "the answer was filtered; the call was not executed");
+  if (finish === "content_filter")
+    return refuse("tool_args_truncated", "the answer was filtered; the call was not executed");
   if (isCut) {
-    return refuse("tool_args_truncated", "the answer was cut off inside this call; it was not executed. Send less in one call");
+    return refuse(
+      "tool_args_truncated",
+      "the answer was cut off inside this call; it was not executed. Send less in one call",
+    );
   }
-  if (!manifest.tools.some((tool) => tool.name === name)) return refuse("unknown_tool", unknownTool(manifest, name));
+  if (!manifest.tools.some((tool) => tool.name === name))
+    return refuse("unknown_tool", unknownTool(manifest, name));
   const args = parseText(argsText);
-  if (args === undefined) return refuse("tool_args_invalid", "the arguments are not valid JSON; expected one JSON object");
+  if (args === undefined)
+    return refuse(
+      "tool_args_invalid",
+      "the arguments are not valid JSON; expected one JSON object",
+    );
   if (!isJsonObject(args)) {
-    return refuse("tool_args_invalid", `the arguments are ${typeName(args)}; expected one JSON object at "" (the root)`);
+    return refuse(
+      "tool_args_invalid",
+      `the arguments are ${typeName(args)}; expected one JSON object at "" (the root)`,
+    );
   }
   const parsed = parse(name, args);
   if (parsed.ok) return { ...base, args: parsed.value, refusal: null };
-  return refuse("tool_args_invalid", `the arguments do not fit the schema: ${describeIssues(parsed.error)}`);
+  return refuse(
+    "tool_args_invalid",
+    `the arguments do not fit the schema: ${describeIssues(parsed.error)}`,
+  );
 }
 
 /** Undefined when it is not JSON. Nothing, or null, is what providers send for a tool without parameters. */
@@ -151,13 +191,20 @@ function typeName(value: Json): string {
 }
 
 function describeIssues(issues: readonly ArgumentIssue[]): string {
-  const shown = issues.slice(0, MAX_ISSUES).map(({ path, message }) => `${JSON.stringify(path)}: ${message}`);
+  const shown = issues
+    .slice(0, MAX_ISSUES)
+    .map(({ path, message }) => `${JSON.stringify(path)}: ${message}`);
   const more = issues.length - shown.length;
   return more > 0 ? `${shown.join("; ")}; and ${more} more` : shown.join("; ");
 }
 
 function unknownTool(manifest: AgentManifest, name: string): string {
   const shown = JSON.stringify(name.slice(0, MAX_SHOWN_NAME));
-  const suggestions = suggestNames(name, manifest.tools.map((tool) => tool.name));
-  return suggestions.length === 0 ? `there is no tool ${shown}` : `there is no tool ${shown}; did you mean: ${suggestions.join(", ")}?`;
+  const suggestions = suggestNames(
+    name,
+    manifest.tools.map((tool) => tool.name),
+  );
+  return suggestions.length === 0
+    ? `there is no tool ${shown}`
+    : `there is no tool ${shown}; did you mean: ${suggestions.join(", ")}?`;
 }

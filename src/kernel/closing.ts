@@ -14,11 +14,15 @@ export function runScope(run: RunState): EventScope {
 
 export function callScope(run: RunState, call: CallState): EventScope {
   const scope = { ...runScope(run), step: run.step, call: call.callId };
-  return call.intent === null ? scope : { ...scope, attempt: call.attempts, cause: call.intent.intentId };
+  return call.intent === null
+    ? scope
+    : { ...scope, attempt: call.attempts, cause: call.intent.intentId };
 }
 
 /** Outcome of a model attempt that will never report: its reservation is taken as spent, marked as an estimate (G12). */
-export function lostAttempt(run: RunState): { readonly scope: EventScope; readonly settlement: Settlement } | null {
+export function lostAttempt(
+  run: RunState,
+): { readonly scope: EventScope; readonly settlement: Settlement } | null {
   if (run.phase.type !== "model_open") return null;
   const { intent } = run.phase;
   return {
@@ -30,11 +34,19 @@ export function lostAttempt(run: RunState): { readonly scope: EventScope; readon
       costMicros: intent.reservedMicros,
       costKind: "estimated",
     },
-    settlement: { costMicros: intent.reservedMicros, tokens: intent.reservedTokens, estimated: true },
+    settlement: {
+      costMicros: intent.reservedMicros,
+      tokens: intent.reservedTokens,
+      estimated: true,
+    },
   };
 }
 
-export function finishCall(run: RunState, call: CallState, result: { status: "error" | "unknown" | "cancelled"; code: string; output: string }): ThreadDraft {
+export function finishCall(
+  run: RunState,
+  call: CallState,
+  result: { status: "error" | "unknown" | "cancelled"; code: string; output: string },
+): ThreadDraft {
   return {
     type: "tool.finished",
     payload: { result: { ...result, bytes: 0, handle: null }, settlement: NO_SETTLEMENT },
@@ -46,7 +58,13 @@ export function finishCall(run: RunState, call: CallState, result: { status: "er
 export function closeForCancel(run: RunState): readonly ThreadDraft[] {
   const lost = lostAttempt(run);
   if (lost !== null) {
-    const payload = { code: "aborted", message: "the run was cancelled", partial: "", retryAt: null, settlement: lost.settlement } as const;
+    const payload = {
+      code: "aborted",
+      message: "the run was cancelled",
+      partial: "",
+      retryAt: null,
+      settlement: lost.settlement,
+    } as const;
     return [{ type: "model.failed", payload, scope: lost.scope }];
   }
   if (run.phase.type !== "tools") return [];
@@ -56,7 +74,10 @@ export function closeForCancel(run: RunState): readonly ThreadDraft[] {
 /** Everything that is open, closed because the run fails. */
 export function closeForFailure(run: RunState, reason: RunFailure): readonly ThreadDraft[] {
   const lost = lostAttempt(run);
-  if (lost !== null) return [{ type: "model.interrupted", payload: { settlement: lost.settlement }, scope: lost.scope }];
+  if (lost !== null)
+    return [
+      { type: "model.interrupted", payload: { settlement: lost.settlement }, scope: lost.scope },
+    ];
   if (run.phase.type !== "tools") return [];
   return run.phase.calls.flatMap((call) => closeCall(run, call, { ...FAILED, openCode: reason }));
 }
@@ -74,7 +95,8 @@ const CANCELLED: ClosingWords = {
   status: "cancelled",
   openCode: "cancelled_outcome_unknown",
   open: "The run was cancelled while this call was running. Whether it took effect is not known.",
-  interrupted: "The run was cancelled after an interrupted attempt of this call. Whether that took effect is not known.",
+  interrupted:
+    "The run was cancelled after an interrupted attempt of this call. Whether that took effect is not known.",
   pending: "The run was cancelled before this call was started. It was not executed.",
 };
 const FAILED: ClosingWords = {
@@ -82,7 +104,8 @@ const FAILED: ClosingWords = {
   status: "error",
   openCode: "recovery_exhausted",
   open: "This call was interrupted too often and was given up. Whether it took effect is not known.",
-  interrupted: "The run ended after an interrupted attempt of this call. Whether that took effect is not known.",
+  interrupted:
+    "The run ended after an interrupted attempt of this call. Whether that took effect is not known.",
   pending: "The run ended before this call was started. It was not executed.",
 };
 
@@ -91,11 +114,22 @@ function closeCall(run: RunState, call: CallState, words: ClosingWords): readonl
     case "closed":
       return [];
     case "open":
-      return [finishCall(run, call, { status: words.status, code: words.openCode, output: words.open })];
+      return [
+        finishCall(run, call, { status: words.status, code: words.openCode, output: words.open }),
+      ];
     case "pending":
     case "interrupted": {
-      const refusal = call.refusal ?? { code: words.refusal, message: call.status === "pending" ? words.pending : words.interrupted };
-      return [{ type: "tool.refused", payload: { name: call.name, refusal }, scope: callScope(run, call) }];
+      const refusal = call.refusal ?? {
+        code: words.refusal,
+        message: call.status === "pending" ? words.pending : words.interrupted,
+      };
+      return [
+        {
+          type: "tool.refused",
+          payload: { name: call.name, refusal },
+          scope: callScope(run, call),
+        },
+      ];
     }
   }
 }

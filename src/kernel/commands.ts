@@ -33,7 +33,12 @@ export type ThreadCommand =
   | { readonly type: "cancel_run"; readonly runId: string; readonly reason: string }
   | { readonly type: "set_state"; readonly state: Json; readonly bytes: number }
   /** The content's chunks are stored by the host in the same transaction. */
-  | { readonly type: "write_file"; readonly path: string; readonly digest: string; readonly bytes: number }
+  | {
+      readonly type: "write_file";
+      readonly path: string;
+      readonly digest: string;
+      readonly bytes: number;
+    }
   | { readonly type: "delete_file"; readonly path: string };
 
 export interface Receipt {

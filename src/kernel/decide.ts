@@ -25,7 +25,11 @@ export const MAX_STATE_BYTES = 256 * 1024;
 
 const RECORDED: Omit<Receipt, "seq"> = { runId: null, messageId: null, disposition: "recorded" };
 
-export function decide(state: ThreadState, command: ThreadCommand, context: CommandContext): Decided {
+export function decide(
+  state: ThreadState,
+  command: ThreadCommand,
+  context: CommandContext,
+): Decided {
   if (command.type === "create_thread") return createThread(state, command, context);
   if (!state.created) return err({ reason: "thread_missing" });
   const scope: EventScope = { actor: context.actor };
@@ -52,18 +56,27 @@ function recorded(draft: ThreadDraft): Decided {
   return ok({ drafts: [draft], receipt: RECORDED });
 }
 
-function createThread(state: ThreadState, { owner, title }: CommandOf<"create_thread">, { actor }: CommandContext): Decided {
+function createThread(
+  state: ThreadState,
+  { owner, title }: CommandOf<"create_thread">,
+  { actor }: CommandContext,
+): Decided {
   if (state.created) return err({ reason: "thread_exists" });
   return recorded({ type: "thread.created", payload: { owner, title }, scope: { actor } });
 }
 
-function sendMessage(state: ThreadState, command: CommandOf<"send_message">, actor: EventScope): Decided {
+function sendMessage(
+  state: ThreadState,
+  command: CommandOf<"send_message">,
+  actor: EventScope,
+): Decided {
   if (isBlank(command.text)) return err({ reason: "message_empty" });
   const again = repeated(state, command.messageId);
   if (again !== null) return ok({ drafts: [], receipt: again });
   const { run, queue } = state;
   const busy = run?.runId ?? queue[0]?.runId ?? null;
-  if (busy !== null && command.delivery === "reject") return err({ reason: "run_active", runId: busy });
+  if (busy !== null && command.delivery === "reject")
+    return err({ reason: "run_active", runId: busy });
   const limit = command.manifest.limits.maxQueuedInputs;
   // One run has one output: a message that asks for its own gets its own run.
   if (run !== null && command.delivery === "steer" && command.output === null) {
@@ -76,7 +89,11 @@ function sendMessage(state: ThreadState, command: CommandOf<"send_message">, act
   const drafts: ThreadDraft[] = [];
   if (pinOf(state, command.definition) === null) {
     const pinned = { definition: command.definition };
-    drafts.push({ type: "definition.pinned", payload: { manifest: command.manifest }, scope: pinned });
+    drafts.push({
+      type: "definition.pinned",
+      payload: { manifest: command.manifest },
+      scope: pinned,
+    });
   }
   drafts.push(received(command, { ...actor, ...scope }));
   if (busy !== null) return ok({ drafts, receipt: receipt(command, command.runId, "queued") });
@@ -89,18 +106,30 @@ function received(command: CommandOf<"send_message">, scope: EventScope): Thread
   return { type: "input.received", payload: { messageId, text, delivery, output }, scope };
 }
 
-function receipt({ messageId }: CommandOf<"send_message">, runId: string, disposition: Receipt["disposition"]): Omit<Receipt, "seq"> {
+function receipt(
+  { messageId }: CommandOf<"send_message">,
+  runId: string,
+  disposition: Receipt["disposition"],
+): Omit<Receipt, "seq"> {
   return { runId, messageId, disposition };
 }
 
 function repeated({ run, queue }: ThreadState, messageId: string): Omit<Receipt, "seq"> | null {
   const known =
-    run?.messageId === messageId ? run : [...(run?.steering ?? []), ...queue].find((input) => input.messageId === messageId);
-  return known === undefined || known === null ? null : { runId: known.runId, messageId, disposition: "unchanged" };
+    run?.messageId === messageId
+      ? run
+      : [...(run?.steering ?? []), ...queue].find((input) => input.messageId === messageId);
+  return known === undefined || known === null
+    ? null
+    : { runId: known.runId, messageId, disposition: "unchanged" };
 }
 
 /** Everything that is open is closed in the same decision, so that a cancellation settles at once (K16). */
-function cancelRun(state: ThreadState, { runId, reason }: CommandOf<"cancel_run">, actor: EventScope): Decided {
+function cancelRun(
+  state: ThreadState,
+  { runId, reason }: CommandOf<"cancel_run">,
+  actor: EventScope,
+): Decided {
   const cancelled: Omit<Receipt, "seq"> = { runId, messageId: null, disposition: "recorded" };
   if (state.run?.runId === runId) {
     const { run } = state;
@@ -117,5 +146,8 @@ function cancelRun(state: ThreadState, { runId, reason }: CommandOf<"cancel_run"
   const queued = state.queue.find((input) => input.runId === runId);
   if (queued === undefined) return err({ reason: "run_unknown", runId });
   const scope = { ...actor, run: runId, definition: queued.definition };
-  return ok({ drafts: [{ type: "run.cancelled", payload: { reason }, scope }], receipt: cancelled });
+  return ok({
+    drafts: [{ type: "run.cancelled", payload: { reason }, scope }],
+    receipt: cancelled,
+  });
 }

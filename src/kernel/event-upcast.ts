@@ -64,7 +64,11 @@ const VERSIONS: { readonly [T in ThreadEventType]: number } = {
   "run.cancelled": 1,
 };
 
-export const THREAD_CATALOGUE: Catalogue<ThreadEvents> = createCatalogue<ThreadEvents>("thread", VERSIONS, {});
+export const THREAD_CATALOGUE: Catalogue<ThreadEvents> = createCatalogue<ThreadEvents>(
+  "thread",
+  VERSIONS,
+  {},
+);
 
 /**
  * Events that fold only by their structure: without their payload the thread could not be folded, so a host refuses to

@@ -8,7 +8,13 @@
  */
 import type { Json, JsonObject } from "#shared/json.ts";
 import type { Draft, StoredEvent } from "#ports/event-log.ts";
-import type { FinishReason, ModelErrorCode, ModelSettings, OutputSpec, Usage } from "#ports/model.ts";
+import type {
+  FinishReason,
+  ModelErrorCode,
+  ModelSettings,
+  OutputSpec,
+  Usage,
+} from "#ports/model.ts";
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
 import type { AgentManifest } from "./manifest.ts";
 
@@ -94,7 +100,13 @@ export interface ToolResult {
 }
 
 /** `stop` is the only unqualified success. */
-export type RunFinish = "stop" | "length" | "content_filter" | "empty_output" | "loop_guard" | "step_cap";
+export type RunFinish =
+  | "stop"
+  | "length"
+  | "content_filter"
+  | "empty_output"
+  | "loop_guard"
+  | "step_cap";
 
 export type RunFailure =
   | "model_unavailable"
@@ -169,13 +181,24 @@ export interface ThreadEvents {
   readonly "tool.interrupted": { readonly next: "rerun" | "check" | "report_unknown" };
   /** A result that arrived after its call was closed: recorded on its run, seen by no prompt. */
   readonly "tool.late": { readonly result: ToolResult };
-  readonly "file.written": { readonly path: string; readonly digest: string; readonly bytes: number };
+  readonly "file.written": {
+    readonly path: string;
+    readonly digest: string;
+    readonly bytes: number;
+  };
   readonly "file.deleted": { readonly path: string };
   readonly "plan.updated": { readonly items: readonly PlanItem[] };
   /** Text that the runtime puts before the model: an event first, prompt second (rule K12). */
-  readonly "context.added": { readonly kind: "reminder" | "repair" | "recall"; readonly text: string };
+  readonly "context.added": {
+    readonly kind: "reminder" | "repair" | "recall";
+    readonly text: string;
+  };
   readonly "run.cancel_requested": { readonly reason: string };
-  readonly "run.completed": { readonly finish: RunFinish; readonly text: string; readonly output: Json };
+  readonly "run.completed": {
+    readonly finish: RunFinish;
+    readonly text: string;
+    readonly output: Json;
+  };
   readonly "run.failed": { readonly reason: RunFailure; readonly message: string };
   readonly "run.cancelled": { readonly reason: string };
 }

@@ -1,14 +1,30 @@
 /** Model attempts and their outcomes (G1, K5, K6, K10). */
 import type { ModelErrorCode } from "#ports/model.ts";
 import type { AnswerPart, RunFailure, ThreadEvents } from "./events.ts";
-import { clearRecovery, corrupt, countRecovery, inputEntry, requireLiveRun, settle } from "./evolve-run.ts";
+import {
+  clearRecovery,
+  corrupt,
+  countRecovery,
+  inputEntry,
+  requireLiveRun,
+  settle,
+} from "./evolve-run.ts";
 import { type EventOf, pushEntries, settlePlan, toEntry } from "./evolve-window.ts";
 import { ERASED_TEXT, shownParts } from "./prompt-text.ts";
-import type { AnswerSummary, CallState, RunPhase, RunState, ThreadState, WindowEntry } from "./state.ts";
+import type {
+  AnswerSummary,
+  CallState,
+  RunPhase,
+  RunState,
+  ThreadState,
+  WindowEntry,
+} from "./state.ts";
 import { estimateTokens } from "./tokens.ts";
 import { resolveRefs, selectEntries } from "./window.ts";
 
-type ModelEvent = EventOf<"model.requested" | "model.answered" | "model.failed" | "model.interrupted">;
+type ModelEvent = EventOf<
+  "model.requested" | "model.answered" | "model.failed" | "model.interrupted"
+>;
 /** Issues are shown to the model again; more of them, or longer ones, do not help it. */
 const MAX_ISSUES = 5;
 const MAX_ISSUE_CHARS = 300;
@@ -25,23 +41,32 @@ export function evolveModel(state: ThreadState, event: ModelEvent): ThreadState 
       return { ...state, run: failed(settle(run, event, event.payload?.settlement), event) };
     case "model.interrupted": {
       const next = countRecovery(settle(run, event, event.payload?.settlement), event.header.epoch);
-      return { ...state, run: { ...next, attempts: run.attempts + 1, interrupted: true, phase: { type: "ready" } } };
+      return {
+        ...state,
+        run: { ...next, attempts: run.attempts + 1, interrupted: true, phase: { type: "ready" } },
+      };
     }
   }
 }
 
-function openAttempt(state: ThreadState, run: RunState, event: EventOf<"model.requested">): ThreadState {
+function openAttempt(
+  state: ThreadState,
+  run: RunState,
+  event: EventOf<"model.requested">,
+): ThreadState {
   const { header, payload } = event;
   if (payload === null) return corrupt("payload_missing", event);
   const { type } = run.phase;
-  if (type === "model_open" || type === "tools" || type === "failed") return corrupt("phase_unexpected", event);
+  if (type === "model_open" || type === "tools" || type === "failed")
+    return corrupt("phase_unexpected", event);
   if (run.cancel !== null) return corrupt("phase_unexpected", event);
   if (header.step !== run.step + 1) return corrupt("step_unexpected", event);
   if (header.attempt !== run.attempts + 1) return corrupt("attempt_unexpected", event);
   const steered = run.steering.filter((input) => payload.steered.includes(input.seq));
   if (steered.length !== payload.steered.length) return corrupt("input_unknown", event);
   const refs = resolveRefs(payload.refs, state.lastRequest);
-  const entries = refs === null ? null : selectEntries([...state.window, ...steered.map(inputEntry)], refs);
+  const entries =
+    refs === null ? null : selectEntries([...state.window, ...steered.map(inputEntry)], refs);
   if (refs === null || entries === null) return corrupt("refs_unknown", event);
   const intent = {
     intentId: header.id,
@@ -59,12 +84,19 @@ function openAttempt(state: ThreadState, run: RunState, event: EventOf<"model.re
     run: {
       ...run,
       phase: { type: "model_open", intent },
-      steering: steered.length === 0 ? run.steering : run.steering.filter((input) => !steered.includes(input)),
+      steering:
+        steered.length === 0
+          ? run.steering
+          : run.steering.filter((input) => !steered.includes(input)),
     },
   };
 }
 
-function answered(state: ThreadState, run: RunState, event: EventOf<"model.answered">): ThreadState {
+function answered(
+  state: ThreadState,
+  run: RunState,
+  event: EventOf<"model.answered">,
+): ThreadState {
   const { seq, step } = event.header;
   if (step !== run.step + 1) return corrupt("step_unexpected", event);
   const base: RunState = {
@@ -80,9 +112,11 @@ function answered(state: ThreadState, run: RunState, event: EventOf<"model.answe
   }
   const { parts } = event.payload;
   const calls = toCalls(parts);
-  if (new Set(calls.map((call) => call.callId)).size !== calls.length) return corrupt("call_id_repeated", event);
+  if (new Set(calls.map((call) => call.callId)).size !== calls.length)
+    return corrupt("call_id_repeated", event);
   const answer = summarise(seq, event.payload, calls.length);
-  const phase: RunPhase = calls.length > 0 ? { type: "tools", answer, calls } : { type: "answered", answer };
+  const phase: RunPhase =
+    calls.length > 0 ? { type: "tools", answer, calls } : { type: "answered", answer };
   const next: RunState = { ...base, ...countOddities(run, answer, calls), phase };
   const entry = toAnswerEntry(seq, parts);
   const window = entry === null ? state.window : pushEntries(state, [entry]);
@@ -110,19 +144,37 @@ function toCalls(parts: readonly AnswerPart[]): readonly CallState[] {
   );
 }
 
-function summarise(seq: number, payload: ThreadEvents["model.answered"], calls: number): AnswerSummary {
+function summarise(
+  seq: number,
+  payload: ThreadEvents["model.answered"],
+  calls: number,
+): AnswerSummary {
   const hasText = payload.parts.some((part) => part.type === "text" && part.text.trim() !== "");
   const check = payload.output;
-  const issues = check === null || check.ok ? [] : check.issues.slice(0, MAX_ISSUES).map((issue) => issue.slice(0, MAX_ISSUE_CHARS));
-  return { seq, finish: payload.finish, hasText, calls, output: check === null ? null : { ok: check.ok, issues } };
+  const issues =
+    check === null || check.ok
+      ? []
+      : check.issues.slice(0, MAX_ISSUES).map((issue) => issue.slice(0, MAX_ISSUE_CHARS));
+  return {
+    seq,
+    finish: payload.finish,
+    hasText,
+    calls,
+    output: check === null ? null : { ok: check.ok, issues },
+  };
 }
 
 type Oddities = Pick<RunState, "emptyAnswers" | "truncatedAnswers" | "unknownToolSteps">;
 
-function countOddities(run: RunState, answer: AnswerSummary, calls: readonly CallState[]): Oddities {
+function countOddities(
+  run: RunState,
+  answer: AnswerSummary,
+  calls: readonly CallState[],
+): Oddities {
   const isEmpty = answer.calls === 0 && !answer.hasText;
   const isTruncated = calls.some((call) => call.refusal?.code === "tool_args_truncated");
-  const isUnknown = calls.length > 0 && calls.every((call) => call.refusal?.code === "unknown_tool");
+  const isUnknown =
+    calls.length > 0 && calls.every((call) => call.refusal?.code === "unknown_tool");
   return {
     emptyAnswers: isEmpty ? run.emptyAnswers + 1 : 0,
     truncatedAnswers: isTruncated ? run.truncatedAnswers + 1 : 0,
@@ -144,10 +196,16 @@ function toAnswerEntry(seq: number, parts: readonly AnswerPart[]): WindowEntry |
 }
 
 function failed(run: RunState, event: EventOf<"model.failed">): RunState {
-  const next = { ...run, attempts: run.attempts + 1, failures: run.failures + 1, interrupted: false };
+  const next = {
+    ...run,
+    attempts: run.attempts + 1,
+    failures: run.failures + 1,
+    interrupted: false,
+  };
   const { payload } = event;
   if (payload === null) return { ...next, phase: { type: "erased", seq: event.header.seq } };
-  if (payload.retryAt !== null) return { ...next, phase: { type: "backoff", retryAt: payload.retryAt } };
+  if (payload.retryAt !== null)
+    return { ...next, phase: { type: "backoff", retryAt: payload.retryAt } };
   const message = `${payload.code}: ${payload.message}`.slice(0, 1_000);
   return { ...next, phase: { type: "failed", reason: toFailure(payload.code), message } };
 }
@@ -172,7 +230,11 @@ function toFailure(code: ModelErrorCode): RunFailure {
 }
 
 /** The round is over: results follow their calls in call order, then what waited for them (K7). */
-export function closeRound(state: ThreadState, run: RunState, round: Extract<RunPhase, { type: "tools" }>): ThreadState {
+export function closeRound(
+  state: ThreadState,
+  run: RunState,
+  round: Extract<RunPhase, { type: "tools" }>,
+): ThreadState {
   const results = round.calls.flatMap((call): readonly WindowEntry[] =>
     call.result === null
       ? []
@@ -186,6 +248,9 @@ export function closeRound(state: ThreadState, run: RunState, round: Extract<Run
           },
         ],
   );
-  const next = { ...state, run: { ...run, phase: { type: "answered", answer: round.answer } as const } };
+  const next = {
+    ...state,
+    run: { ...run, phase: { type: "answered", answer: round.answer } as const },
+  };
   return settlePlan({ ...next, window: pushEntries(next, results) });
 }

@@ -2,12 +2,20 @@
 import { estimateTokens } from "./tokens.ts";
 import type { ThreadEvent, ThreadEvents } from "./events.ts";
 import type { AgentManifest } from "./manifest.ts";
-import { type EventOf, pushEntries, settlePlan, toEntry } from "./evolve-window.ts";
+import { type EventOf, pushEntries, settlePlan } from "./evolve-window.ts";
 import { type CorruptionReason, LogCorruption } from "./log-corruption.ts";
 import { userText } from "./prompt-text.ts";
-import { pinOf, type QueuedInput, type RunState, type ThreadState, type WindowEntry } from "./state.ts";
+import {
+  pinOf,
+  type QueuedInput,
+  type RunState,
+  type ThreadState,
+  type WindowEntry,
+} from "./state.ts";
 
-type RunEvent = EventOf<"run.started" | "run.cancel_requested" | "run.completed" | "run.failed" | "run.cancelled">;
+type RunEvent = EventOf<
+  "run.started" | "run.cancel_requested" | "run.completed" | "run.failed" | "run.cancelled"
+>;
 
 export function corrupt(reason: CorruptionReason, event: ThreadEvent): never {
   throw new LogCorruption(reason, event.header.seq, event.type);
@@ -15,7 +23,8 @@ export function corrupt(reason: CorruptionReason, event: ThreadEvent): never {
 
 /** The live run, which must be the one the event names. */
 export function requireLiveRun(state: ThreadState, event: ThreadEvent): RunState {
-  if (state.run === null || state.run.runId !== event.header.run) return corrupt("run_not_live", event);
+  if (state.run === null || state.run.runId !== event.header.run)
+    return corrupt("run_not_live", event);
   return state.run;
 }
 
@@ -25,13 +34,23 @@ export function evolvePin(state: ThreadState, event: EventOf<"definition.pinned"
   const { manifest } = event.payload;
   const needed = new Set(state.queue.map((input) => input.definition));
   if (state.run !== null) needed.add(state.run.definition);
-  const pins = state.pins.filter((pin) => needed.has(pin.definition) && pin.definition !== definition);
-  return { ...state, pins: [...pins, { definition, seq, manifest, tokens: preambleTokens(manifest) }] };
+  const pins = state.pins.filter(
+    (pin) => needed.has(pin.definition) && pin.definition !== definition,
+  );
+  return {
+    ...state,
+    pins: [...pins, { definition, seq, manifest, tokens: preambleTokens(manifest) }],
+  };
 }
 
 function preambleTokens(manifest: AgentManifest): number {
-  const tools = manifest.tools.map((tool) => `${tool.name} ${tool.description} ${JSON.stringify(tool.inputSchema)}`);
-  return estimateTokens(manifest.instructions) + tools.reduce((sum, text) => sum + estimateTokens(text), 0);
+  const tools = manifest.tools.map(
+    (tool) => `${tool.name} ${tool.description} ${JSON.stringify(tool.inputSchema)}`,
+  );
+  return (
+    estimateTokens(manifest.instructions) +
+    tools.reduce((sum, text) => sum + estimateTokens(text), 0)
+  );
 }
 
 /** Whether it steers follows from the run in its header, which survives erasure. */
@@ -55,20 +74,25 @@ export function evolveInput(state: ThreadState, event: EventOf<"input.received">
 
 export function evolveRun(state: ThreadState, event: RunEvent): ThreadState {
   if (event.type === "run.started") return startRun(state, event);
-  if (event.type === "run.cancelled" && state.run?.runId !== event.header.run) return cancelQueued(state, event);
+  if (event.type === "run.cancelled" && state.run?.runId !== event.header.run)
+    return cancelQueued(state, event);
   const run = requireLiveRun(state, event);
   if (event.type === "run.cancel_requested") {
     return { ...state, run: { ...run, cancel: { reason: event.payload?.reason ?? "" } } };
   }
   if (run.phase.type === "model_open") return corrupt("intent_still_open", event);
   if (run.phase.type === "tools") return corrupt("calls_still_open", event);
-  if (event.type === "run.completed" && run.phase.type === "failed") return corrupt("phase_unexpected", event);
+  if (event.type === "run.completed" && run.phase.type === "failed")
+    return corrupt("phase_unexpected", event);
   const settled = settlePlan({ ...state, run: null });
   // Whoever cancels a run cancels what was said to it: those messages stay in the prompt, and start nothing.
   if (event.type === "run.cancelled") {
     return { ...settled, window: pushEntries(settled, run.steering.map(inputEntry)) };
   }
-  return { ...settled, queue: [...run.steering.map((input) => asOwnRun(input, run)), ...settled.queue] };
+  return {
+    ...settled,
+    queue: [...run.steering.map((input) => asOwnRun(input, run)), ...settled.queue],
+  };
 }
 
 function startRun(state: ThreadState, event: EventOf<"run.started">): ThreadState {
@@ -78,7 +102,12 @@ function startRun(state: ThreadState, event: EventOf<"run.started">): ThreadStat
   const { inputs } = event.payload;
   const taken = state.queue.filter((input) => inputs.includes(input.seq));
   const [first] = taken;
-  if (first === undefined || taken.length !== inputs.length || first !== state.queue[0] || runId !== first.runId) {
+  if (
+    first === undefined ||
+    taken.length !== inputs.length ||
+    first !== state.queue[0] ||
+    runId !== first.runId
+  ) {
     return corrupt("input_unknown", event);
   }
   if (definition !== first.definition) return corrupt("definition_not_pinned", event);
@@ -117,7 +146,13 @@ function cancelQueued(state: ThreadState, event: RunEvent): ThreadState {
 }
 
 export function inputEntry(input: QueuedInput): WindowEntry {
-  return { ref: [input.seq, 0, 0], kind: "user", tokens: input.tokens, chars: input.chars, unit: input.seq };
+  return {
+    ref: [input.seq, 0, 0],
+    kind: "user",
+    tokens: input.tokens,
+    chars: input.chars,
+    unit: input.seq,
+  };
 }
 
 const CARRIED = /-s\d+$/;
@@ -133,7 +168,11 @@ function asOwnRun(input: QueuedInput, run: RunState): QueuedInput {
 export type Settled = ThreadEvents["tool.finished"]["settlement"];
 
 /** Adds what an outcome cost. An erased outcome keeps its cost in the header. */
-export function settle(run: RunState, event: ThreadEvent, settlement: Settled | undefined): RunState {
+export function settle(
+  run: RunState,
+  event: ThreadEvent,
+  settlement: Settled | undefined,
+): RunState {
   const costMicros = settlement?.costMicros ?? event.header.costMicros ?? 0;
   const tokens = settlement?.tokens ?? 0;
   return { ...run, costMicros: run.costMicros + costMicros, tokens: run.tokens + tokens };

@@ -3,6 +3,7 @@
  *
  * `tool.finished` and `tool.interrupted` answer an open intent; `tool.refused` closes a call that has none.
  */
+import { invariant } from "#shared/exhaustive.ts";
 import type { ThreadEvent } from "./events.ts";
 import { closeRound } from "./evolve-model.ts";
 import { clearRecovery, corrupt, countRecovery, requireLiveRun, settle } from "./evolve-run.ts";
@@ -21,31 +22,44 @@ type Late = EventOf<"tool.late">;
 /** Late results are rare and their callers do not live long. */
 const MAX_ABANDONED = 64;
 
-export function evolveTool(state: ThreadState, event: Started | Finished | Refused | Interrupted | Late): ThreadState {
+export function evolveTool(
+  state: ThreadState,
+  event: Started | Finished | Refused | Interrupted | Late,
+): ThreadState {
   if (event.type === "tool.late") return late(state, event);
   const run = requireLiveRun(state, event);
-  if (run.phase.type === "erased") return inErasedRound(state, settle(run, event, undefined), event);
+  if (run.phase.type === "erased")
+    return inErasedRound(state, settle(run, event, undefined), event);
   if (run.phase.type !== "tools") return corrupt("call_unknown", event);
-  const round = run.phase;
-  const call = round.calls.find((item) => item.callId === event.header.call);
+  const call = run.phase.calls.find((item) => item.callId === event.header.call);
   if (call === undefined) return corrupt("call_unknown", event);
   if (event.header.step !== run.step) return corrupt("step_unexpected", event);
   switch (event.type) {
     case "tool.started":
-      return replaceCall(state, countStart(run, call), round, started(run, call, event));
+      return replaceCall(state, countStart(run, call), started(run, call, event));
     case "tool.interrupted": {
       const intent = requireOpen(call, event);
       const { next } = event.payload ?? corrupt("payload_missing", event);
       // Closed by the epoch that opened it, the process lived: a check found that nothing had happened (G8).
       const hasDied = event.header.epoch > intent.epoch;
-      const interrupted: CallState = { ...call, status: "interrupted", next: next === "check" ? "check" : "execute", intent: null };
-      return replaceCall(state, hasDied ? countRecovery(run, event.header.epoch) : run, round, interrupted);
+      const interrupted: CallState = {
+        ...call,
+        status: "interrupted",
+        next: next === "check" ? "check" : "execute",
+        intent: null,
+      };
+      return replaceCall(
+        state,
+        hasDied ? countRecovery(run, event.header.epoch) : run,
+        interrupted,
+      );
     }
     case "tool.finished":
-      return finished(state, run, { round, call, event });
+      return finished(state, run, { call, event });
     case "tool.refused":
-      if (call.status !== "pending" && call.status !== "interrupted") return corrupt("call_already_started", event);
-      return replaceCall(state, run, round, closed(call, event, refusalText(event.payload)));
+      if (call.status !== "pending" && call.status !== "interrupted")
+        return corrupt("call_already_started", event);
+      return replaceCall(state, run, closed(call, event, refusalText(event.payload)));
   }
 }
 
@@ -53,15 +67,24 @@ export function evolveTool(state: ThreadState, event: Started | Finished | Refus
  * The answer that made these calls was erased, so their order is not known here. Later requests name the results, and
  * name their order; the compiler leaves them out, as their calls are not shown (K8).
  */
-function inErasedRound(state: ThreadState, run: RunState, event: Started | Finished | Refused | Interrupted): ThreadState {
-  if (run.phase.type !== "erased" || (event.type !== "tool.finished" && event.type !== "tool.refused")) return { ...state, run };
+function inErasedRound(
+  state: ThreadState,
+  run: RunState,
+  event: Started | Finished | Refused | Interrupted,
+): ThreadState {
+  if (
+    run.phase.type !== "erased" ||
+    (event.type !== "tool.finished" && event.type !== "tool.refused")
+  )
+    return { ...state, run };
   const entry = toEntry("result", event.header.seq, ERASED_TEXT);
   return { ...state, run, window: pushEntries(state, [{ ...entry, unit: run.phase.seq }]) };
 }
 
 function started(run: RunState, call: CallState, event: Started): CallState {
   const { header, payload } = event;
-  if (call.status !== "pending" && call.status !== "interrupted") return corrupt("call_already_started", event);
+  if (call.status !== "pending" && call.status !== "interrupted")
+    return corrupt("call_already_started", event);
   if (call.refusal !== null || run.cancel !== null) return corrupt("phase_unexpected", event);
   if (header.attempt !== call.attempts + 1) return corrupt("attempt_unexpected", event);
   const key = payload?.idempotencyKey ?? call.key;
@@ -86,20 +109,23 @@ function countStart(run: RunState, call: CallState): RunState {
 function finished(
   state: ThreadState,
   run: RunState,
-  { round, call, event }: { readonly round: Round; readonly call: CallState; readonly event: Finished },
+  { call, event }: { readonly call: CallState; readonly event: Finished },
 ): ThreadState {
   const open = requireOpen(call, event);
   const settled = settle(run, event, event.payload?.settlement);
   const status = event.payload?.result.status;
   const isProgress = status !== "unknown" && status !== "cancelled";
   const next = closed(call, event, resultText(event.payload));
-  const after = replaceCall(state, isProgress ? clearRecovery(settled) : settled, round, next);
+  const after = replaceCall(state, isProgress ? clearRecovery(settled) : settled, next);
   if (status !== "cancelled") return after;
   const left = { callId: call.callId, intentId: open.intentId, runId: run.runId, step: run.step };
   return { ...after, abandoned: [...after.abandoned, left].slice(-MAX_ABANDONED) };
 }
 
-function requireOpen(call: CallState, event: Finished | Interrupted): NonNullable<CallState["intent"]> {
+function requireOpen(
+  call: CallState,
+  event: Finished | Interrupted,
+): NonNullable<CallState["intent"]> {
   if (call.intent === null) return corrupt("call_not_open", event);
   if (call.intent.intentId !== event.header.cause) return corrupt("intent_not_open", event);
   return call.intent;
@@ -110,7 +136,9 @@ function closed(call: CallState, event: ThreadEvent, text: string): CallState {
   return { ...call, status: "closed", intent: null, refusal: null, result };
 }
 
-function replaceCall(state: ThreadState, run: RunState, round: Round, call: CallState): ThreadState {
+function replaceCall(state: ThreadState, run: RunState, call: CallState): ThreadState {
+  const round = run.phase;
+  invariant(round.type === "tools", "only a call of the round at hand is replaced");
   const calls = round.calls.map((item) => (item.callId === call.callId ? call : item));
   const phase: Round = { ...round, calls };
   if (calls.every((item) => item.status === "closed")) return closeRound(state, run, phase);

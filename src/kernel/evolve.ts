@@ -38,15 +38,22 @@ export function evolve(state: ThreadState, event: ThreadEvent): ThreadState {
   const { seq, epoch } = event.header;
   if (seq !== state.seq + 1) throw new LogCorruption("seq_gap", seq, event.type);
   if (epoch < state.epoch) throw new LogCorruption("epoch_regressed", seq, event.type);
-  if (!state.created && event.type !== "thread.created") throw new LogCorruption("thread_not_created", seq, event.type);
+  if (!state.created && event.type !== "thread.created")
+    throw new LogCorruption("thread_not_created", seq, event.type);
   return { ...step(state, event), seq, epoch };
 }
 
 function step(state: ThreadState, event: ThreadEvent): ThreadState {
   switch (event.type) {
     case "thread.created":
-      if (state.created) throw new LogCorruption("thread_created_twice", event.header.seq, event.type);
-      return { ...state, created: true, owner: event.payload?.owner ?? null, title: event.payload?.title ?? null };
+      if (state.created)
+        throw new LogCorruption("thread_created_twice", event.header.seq, event.type);
+      return {
+        ...state,
+        created: true,
+        owner: event.payload?.owner ?? null,
+        title: event.payload?.title ?? null,
+      };
     case "state.set":
       return { ...state, shared: event.payload?.state ?? null };
     case "definition.pinned":

@@ -34,19 +34,35 @@ const MIN_WINDOW_TOKENS = 128;
 export function nextEffects(state: ThreadState, context: EffectContext): readonly Effect[] {
   const { run } = state;
   if (run === null) return startNext(state);
-  if (run.cancel !== null) return [record([...closeForCancel(run), cancelled(run, run.cancel.reason)])];
+  if (run.cancel !== null)
+    return [record([...closeForCancel(run), cancelled(run, run.cancel.reason)])];
   const pin = pinOf(state, run.definition);
-  if (pin === null) return [record([failed(run, "definition_unavailable", "the manifest of this run is not in the log")])];
+  if (pin === null)
+    return [
+      record([failed(run, "definition_unavailable", "the manifest of this run is not in the log")]),
+    ];
   const { phase } = run;
   switch (phase.type) {
     case "ready":
-      return run.recoveries >= MAX_RECOVERIES ? [record(giveUp(run))] : callModel({ state, run, pin, context });
+      return run.recoveries >= MAX_RECOVERIES
+        ? [record(giveUp(run))]
+        : callModel({ state, run, pin, context });
     case "backoff":
-      return context.now < phase.retryAt ? [{ type: "wait_until", at: phase.retryAt }] : callModel({ state, run, pin, context });
+      return context.now < phase.retryAt
+        ? [{ type: "wait_until", at: phase.retryAt }]
+        : callModel({ state, run, pin, context });
     case "model_open": {
       const lost = phase.intent.epoch < context.epoch ? lostAttempt(run) : null;
       if (lost === null) return [];
-      return [record([{ type: "model.interrupted", payload: { settlement: lost.settlement }, scope: lost.scope }])];
+      return [
+        record([
+          {
+            type: "model.interrupted",
+            payload: { settlement: lost.settlement },
+            scope: lost.scope,
+          },
+        ]),
+      ];
     }
     case "tools":
       return roundEffects(run, phase, { manifest: pin.manifest, epoch: context.epoch });
@@ -76,7 +92,8 @@ function startNext(state: ThreadState): readonly Effect[] {
 /** What an answer, with all its calls closed, leads to. */
 function judge(live: Live, answer: AnswerSummary): readonly Effect[] {
   const { run, pin } = live;
-  if (answer.finish === "content_filter") return [complete(run, "content_filter", answer.hasText ? answer.seq : null)];
+  if (answer.finish === "content_filter")
+    return [complete(run, "content_filter", answer.hasText ? answer.seq : null)];
   if (answer.calls > 0) {
     if (run.truncatedAnswers >= MAX_TRUNCATED_ANSWERS) return [complete(run, "length")];
     if (run.unknownToolSteps >= MAX_UNKNOWN_TOOL_STEPS) return [complete(run, "loop_guard")];
@@ -85,7 +102,9 @@ function judge(live: Live, answer: AnswerSummary): readonly Effect[] {
   const own = answer.hasText ? answer.seq : null;
   if (answer.finish === "length") return [complete(run, "length", own)];
   if (!answer.hasText) {
-    return run.emptyAnswers >= MAX_EMPTY_ANSWERS ? [complete(run, "empty_output", null)] : callModel(live);
+    return run.emptyAnswers >= MAX_EMPTY_ANSWERS
+      ? [complete(run, "empty_output", null)]
+      : callModel(live);
   }
   if (answer.output?.ok === false) return repair(run, pin.manifest, answer.output.issues);
   // A message that steers is answered before the run ends, as long as there is a step left for it (K3).
@@ -93,7 +112,11 @@ function judge(live: Live, answer: AnswerSummary): readonly Effect[] {
   return [complete(run, "stop")];
 }
 
-function repair(run: RunState, manifest: AgentManifest, issues: readonly string[]): readonly Effect[] {
+function repair(
+  run: RunState,
+  manifest: AgentManifest,
+  issues: readonly string[],
+): readonly Effect[] {
   if (run.repairs >= manifest.maxRepairs) {
     const message = `the answer did not fit its schema after ${run.repairs} repairs: ${issues.join("; ")}`;
     return [record([failed(run, "output_invalid", message.slice(0, 1_000))])];
@@ -139,11 +162,22 @@ function callModel({ state, run, pin, context }: Live): readonly Effect[] {
 }
 
 /** Caps hold with the reservation counted, so that a run never spends past them (G11). */
-function overCap(run: RunState, { limits }: AgentManifest, reserved: { readonly costMicros: number; readonly tokens: number }): ThreadDraft | null {
+function overCap(
+  run: RunState,
+  { limits }: AgentManifest,
+  reserved: { readonly costMicros: number; readonly tokens: number },
+): ThreadDraft | null {
   if (limits.maxTokens !== null && run.tokens + reserved.tokens > limits.maxTokens) {
-    return failed(run, "token_cap", `${run.tokens} of ${limits.maxTokens} tokens are spent, and the next call reserves ${reserved.tokens}`);
+    return failed(
+      run,
+      "token_cap",
+      `${run.tokens} of ${limits.maxTokens} tokens are spent, and the next call reserves ${reserved.tokens}`,
+    );
   }
-  if (limits.maxCostMicros !== null && run.costMicros + reserved.costMicros > limits.maxCostMicros) {
+  if (
+    limits.maxCostMicros !== null &&
+    run.costMicros + reserved.costMicros > limits.maxCostMicros
+  ) {
     return failed(
       run,
       "cost_cap",
@@ -154,7 +188,11 @@ function overCap(run: RunState, { limits }: AgentManifest, reserved: { readonly 
 }
 
 /** A run that is cut short between steps ends with what it said last. */
-function complete(run: RunState, finish: RunFinish, answerSeq: number | null = run.lastTextSeq): Effect {
+function complete(
+  run: RunState,
+  finish: RunFinish,
+  answerSeq: number | null = run.lastTextSeq,
+): Effect {
   return { type: "complete_run", runId: run.runId, definition: run.definition, finish, answerSeq };
 }
 

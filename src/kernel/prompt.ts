@@ -7,10 +7,24 @@
  */
 import { canonicalJson, type Json, utf8 } from "#shared/json.ts";
 import type { Hasher } from "#ports/hasher.ts";
-import type { ModelRequest, OutputSpec, PromptCall, PromptMessage, PromptReasoning, PromptText } from "#ports/model.ts";
+import type {
+  ModelRequest,
+  OutputSpec,
+  PromptCall,
+  PromptMessage,
+  PromptReasoning,
+  PromptText,
+} from "#ports/model.ts";
 import type { AnswerPart, PromptRef, ThreadEvent } from "./events.ts";
 import type { AgentManifest } from "./manifest.ts";
-import { contextText, planText, refusalText, resultText, shownParts, userText } from "./prompt-text.ts";
+import {
+  contextText,
+  planText,
+  refusalText,
+  resultText,
+  shownParts,
+  userText,
+} from "./prompt-text.ts";
 import { isSameRef } from "./window.ts";
 
 /** PERSISTED CONTRACT: recorded with each request. Raise it with any change of compiled bytes. */
@@ -21,13 +35,24 @@ export type OpenCalls = ReadonlyMap<string, string>;
 const NO_CALLS: OpenCalls = new Map();
 
 /** Everything of a request but its messages: what its digest chain starts from. */
-export function preamble(manifest: AgentManifest, output: OutputSpec | null): Omit<ModelRequest, "messages"> {
+export function preamble(
+  manifest: AgentManifest,
+  output: OutputSpec | null,
+): Omit<ModelRequest, "messages"> {
   const { instructions, settings } = manifest;
-  const tools = manifest.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  const tools = manifest.tools.map(({ name, description, inputSchema }) => ({
+    name,
+    description,
+    inputSchema,
+  }));
   return { instructions, tools, settings, output };
 }
 
-export function preambleDigest(hasher: Hasher, manifest: AgentManifest, output: OutputSpec | null): string {
+export function preambleDigest(
+  hasher: Hasher,
+  manifest: AgentManifest,
+  output: OutputSpec | null,
+): string {
   const { route } = manifest;
   const content = { compiler: COMPILER_VERSION, route, ...preamble(manifest, output) };
   return hasher.sha256(utf8(canonicalJson(content as unknown as Json)));
@@ -41,7 +66,11 @@ export function chainDigest(hasher: Hasher, previous: string, message: PromptMes
  * The message a reference stands for; null when nothing of it is left to show (K9). A result whose call is not shown,
  * because its answer was erased, is left out with it: no history makes a request invalid (K8).
  */
-export function compileMessage(ref: PromptRef, event: ThreadEvent, calls: OpenCalls): PromptMessage | null {
+export function compileMessage(
+  ref: PromptRef,
+  event: ThreadEvent,
+  calls: OpenCalls,
+): PromptMessage | null {
   const [, , cut] = ref;
   switch (event.type) {
     case "input.received":
@@ -71,7 +100,9 @@ function toResult(event: ThreadEvent, output: string, calls: OpenCalls): PromptM
   const callId = event.header.call;
   const name = callId === null ? undefined : calls.get(callId);
   if (callId === null || name === undefined) return null;
-  const isError = event.type !== "tool.finished" || (event.payload !== null && event.payload.result.status !== "ok");
+  const isError =
+    event.type !== "tool.finished" ||
+    (event.payload !== null && event.payload.result.status !== "ok");
   return { role: "tool", content: [{ type: "result", callId, name, output, isError }] };
 }
 
@@ -82,14 +113,20 @@ function toAssistantPart(part: AnswerPart): PromptText | PromptReasoning | Promp
     case "reasoning":
       return { type: "reasoning", text: part.text, meta: part.meta };
     case "call":
-      return { type: "call", callId: part.callId, name: part.name, args: part.args ?? { _raw: part.argsText } };
+      return {
+        type: "call",
+        callId: part.callId,
+        name: part.name,
+        args: part.args ?? { _raw: part.argsText },
+      };
   }
 }
 
 /** Keeps `cut` characters, on a code point boundary, and says what is missing. 0 keeps all. */
 export function cutText(text: string, cut: number): string {
   if (cut === 0 || cut >= text.length) return text;
-  const splitsPair = /[\uD800-\uDBFF]/.test(text.charAt(cut - 1)) && /[\uDC00-\uDFFF]/.test(text.charAt(cut));
+  const splitsPair =
+    /[\uD800-\uDBFF]/.test(text.charAt(cut - 1)) && /[\uDC00-\uDFFF]/.test(text.charAt(cut));
   const end = splitsPair ? cut - 1 : cut;
   return `${text.slice(0, end)}\n[${text.length - end} of ${text.length} characters left out]`;
 }
@@ -141,7 +178,10 @@ export class PromptCompiler {
     }
     this.#links = links;
     const messages = links.flatMap((link) => (link.message === null ? [] : [link.message]));
-    return { request: { ...preamble(source.manifest, source.output), messages }, digest: last?.digest ?? head };
+    return {
+      request: { ...preamble(source.manifest, source.output), messages },
+      digest: last?.digest ?? head,
+    };
   }
 
   clear(): void {
@@ -164,10 +204,15 @@ export class PromptCompiler {
     return this.#links.slice(0, shared);
   }
 
-  #next(ref: PromptRef, previous: Link | null, { head, known }: { readonly head: string; readonly known: ReadonlyMap<number, Link> }): Link {
+  #next(
+    ref: PromptRef,
+    previous: Link | null,
+    { head, known }: { readonly head: string; readonly known: ReadonlyMap<number, Link> },
+  ): Link {
     const open = previous?.calls ?? NO_CALLS;
     const kept = known.get(ref[0]);
-    const message = kept !== undefined && isSameRef(kept.ref, ref) ? kept.message : this.#compile(ref, open);
+    const message =
+      kept !== undefined && isSameRef(kept.ref, ref) ? kept.message : this.#compile(ref, open);
     const before = previous?.digest ?? head;
     const digest = message === null ? before : chainDigest(this.#hasher, before, message);
     return { ref, message, digest, calls: callsAfter(message, open) };
@@ -183,6 +228,8 @@ export class PromptCompiler {
 function callsAfter(message: PromptMessage | null, before: OpenCalls): OpenCalls {
   if (message === null || message.role === "tool") return before;
   if (message.role === "user") return NO_CALLS;
-  const calls = message.content.flatMap((part) => (part.type === "call" ? [[part.callId, part.name] as const] : []));
+  const calls = message.content.flatMap((part) =>
+    part.type === "call" ? [[part.callId, part.name] as const] : [],
+  );
   return calls.length === 0 ? NO_CALLS : new Map(calls);
 }

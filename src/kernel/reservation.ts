@@ -10,7 +10,11 @@ export interface Price {
 
 const MILLION = 1_000_000;
 
-export function reservation(settings: ModelSettings, inputTokens: number, price: Price | null): Reservation {
+export function reservation(
+  settings: ModelSettings,
+  inputTokens: number,
+  price: Price | null,
+): Reservation {
   return {
     tokens: inputTokens + settings.maxOutputTokens,
     costMicros: price === null ? 0 : costMicros(price, inputTokens, settings.maxOutputTokens),
@@ -19,5 +23,8 @@ export function reservation(settings: ModelSettings, inputTokens: number, price:
 
 /** Rounded up, so that a cap is never passed by rounding. */
 export function costMicros(price: Price, inputTokens: number, outputTokens: number): number {
-  return Math.ceil((inputTokens * price.inputMicrosPerMillion + outputTokens * price.outputMicrosPerMillion) / MILLION);
+  return Math.ceil(
+    (inputTokens * price.inputMicrosPerMillion + outputTokens * price.outputMicrosPerMillion) /
+      MILLION,
+  );
 }

@@ -15,18 +15,29 @@ export interface FailedAttempt {
 }
 
 /** Never retried, whatever an adapter says: the same request meets the same answer. */
-const TERMINAL: ReadonlySet<ModelErrorCode> = new Set(["context_overflow", "invalid_request", "unauthorized", "aborted"]);
+const TERMINAL: ReadonlySet<ModelErrorCode> = new Set([
+  "context_overflow",
+  "invalid_request",
+  "unauthorized",
+  "aborted",
+]);
 
 /** A provider that asks for more than this is told to the user as unavailable; a run does not sleep for hours. */
 export const MAX_RETRY_AFTER_MS = 15 * 60_000;
 
 /** Epoch ms of the next attempt, or null when there is none. */
-export function retryAt(policy: RetryPolicy, code: ModelErrorCode, attempt: FailedAttempt): number | null {
+export function retryAt(
+  policy: RetryPolicy,
+  code: ModelErrorCode,
+  attempt: FailedAttempt,
+): number | null {
   if (!attempt.retryable || TERMINAL.has(code)) return null;
   if (attempt.failures >= policy.maxAttempts) return null;
   const asked = attempt.retryAfterMs ?? 0;
   if (asked > MAX_RETRY_AFTER_MS) return null;
-  return attempt.now + Math.max(backoffMs(policy, attempt.failures, attempt.intentId), Math.ceil(asked));
+  return (
+    attempt.now + Math.max(backoffMs(policy, attempt.failures, attempt.intentId), Math.ceil(asked))
+  );
 }
 
 /** base * 2^(n-1), at most `maxDelayMs`, of which the upper half is jitter. */

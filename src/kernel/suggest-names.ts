@@ -6,7 +6,10 @@ const MAX_COMPARED = 64;
 export function suggestNames(wanted: string, names: readonly string[]): readonly string[] {
   const near = wanted.slice(0, MAX_COMPARED).toLowerCase();
   return names
-    .map((name) => ({ name, distance: editDistance(near, name.slice(0, MAX_COMPARED).toLowerCase()) }))
+    .map((name) => ({
+      name,
+      distance: editDistance(near, name.slice(0, MAX_COMPARED).toLowerCase()),
+    }))
     .filter(({ name, distance }) => distance <= Math.ceil(Math.max(near.length, name.length) / 2))
     .toSorted((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
     .slice(0, MAX_SUGGESTIONS)

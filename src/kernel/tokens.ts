@@ -40,5 +40,7 @@ function isDigit(code: number): boolean {
 }
 
 function isWordChar(code: number): boolean {
-  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 128 && code < WIDE_FROM);
+  return (
+    (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 128 && code < WIDE_FROM)
+  );
 }

@@ -17,9 +17,16 @@ export const MAX_RECOVERIES = 3;
 
 type Round = Extract<RunPhase, { type: "tools" }>;
 
-export function roundEffects(run: RunState, round: Round, { manifest, epoch }: { readonly manifest: AgentManifest; readonly epoch: number }): readonly Effect[] {
+export function roundEffects(
+  run: RunState,
+  round: Round,
+  { manifest, epoch }: { readonly manifest: AgentManifest; readonly epoch: number },
+): readonly Effect[] {
   const orphans = round.calls.filter((call) => call.intent !== null && call.intent.epoch < epoch);
-  if (orphans.some((call) => call.intent?.effect !== "once") && run.recoveries + 1 >= MAX_RECOVERIES) {
+  if (
+    orphans.some((call) => call.intent?.effect !== "once") &&
+    run.recoveries + 1 >= MAX_RECOVERIES
+  ) {
     return [{ type: "record", drafts: giveUp(run) }];
   }
   const used = new Map(Object.entries(run.callsPerTool));
@@ -42,7 +49,11 @@ export function giveUp(run: RunState): readonly ThreadDraft[] {
   const message = `the process died in ${MAX_RECOVERIES} attempts in a row, and nothing was finished between them`;
   return [
     ...closeForFailure(run, "recovery_exhausted"),
-    { type: "run.failed", payload: { reason: "recovery_exhausted", message }, scope: runScope(run) },
+    {
+      type: "run.failed",
+      payload: { reason: "recovery_exhausted", message },
+      scope: runScope(run),
+    },
   ];
 }
 
@@ -81,7 +92,11 @@ function refuse(
   const count = used.get(call.name) ?? 0;
   if (limit !== undefined && count >= limit) {
     const message = `this run has made its ${limit} calls of ${call.name}; the call was not executed`;
-    return { type: "tool.refused", payload: { name: call.name, refusal: { code: "tool_call_limit", message } }, scope };
+    return {
+      type: "tool.refused",
+      payload: { name: call.name, refusal: { code: "tool_call_limit", message } },
+      scope,
+    };
   }
   used.set(call.name, count + 1);
   return null;
@@ -89,8 +104,13 @@ function refuse(
 
 /** With its first intent erased the key is gone, and under another key it would be another effect (G7). */
 function refuseKeyless({ name }: CallState, scope: EventScope): ThreadDraft {
-  const message = "the record of the first attempt was erased; whether it took effect is not known, and it was not run again";
-  return { type: "tool.refused", payload: { name, refusal: { code: "tool_unavailable", message } }, scope };
+  const message =
+    "the record of the first attempt was erased; whether it took effect is not known, and it was not run again";
+  return {
+    type: "tool.refused",
+    payload: { name, refusal: { code: "tool_unavailable", message } },
+    scope,
+  };
 }
 
 function start(run: RunState, round: Round, call: CallState): Effect {

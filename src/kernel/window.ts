@@ -30,7 +30,10 @@ export function windowTokens(entries: readonly WindowEntry[]): number {
 }
 
 /** The same array when nothing had to go. */
-export function trimWindow(entries: readonly WindowEntry[], bounds: TrimBounds): readonly WindowEntry[] {
+export function trimWindow(
+  entries: readonly WindowEntry[],
+  bounds: TrimBounds,
+): readonly WindowEntry[] {
   if (entries.length <= MAX_ENTRIES && windowTokens(entries) <= bounds.budget) return entries;
   const capped = entries.map((entry) => cutEntry(entry, Math.floor(bounds.budget * MAX_SHARE)));
   if (capped.length <= MAX_ENTRIES && windowTokens(capped) <= bounds.budget) return capped;
@@ -85,7 +88,10 @@ function cutLargest(entries: readonly WindowEntry[], budget: number): readonly W
     }
     const entry = cut[largest];
     if (entry === undefined) break;
-    const smaller = cutEntry(entry, Math.max(MIN_CUT_TOKENS, entry.tokens - over, Math.floor(entry.tokens / 2)));
+    const smaller = cutEntry(
+      entry,
+      Math.max(MIN_CUT_TOKENS, entry.tokens - over, Math.floor(entry.tokens / 2)),
+    );
     cut[largest] = smaller;
     over -= entry.tokens - smaller.tokens;
   }
@@ -129,15 +135,25 @@ export function encodeRefs(window: readonly PromptRef[], last: LastRequest | nul
 }
 
 /** The whole list; null when `base` is not the given request. */
-export function resolveRefs(refs: PromptRefs, base: Pick<LastRequest, "seq" | "refs"> | null): readonly PromptRef[] | null {
+export function resolveRefs(
+  refs: PromptRefs,
+  base: Pick<LastRequest, "seq" | "refs"> | null,
+): readonly PromptRef[] | null {
   if (refs.base === null) return refs.add;
   if (base === null || base.seq !== refs.base || refs.drop > base.refs.length) return null;
   return [...base.refs.slice(refs.drop), ...refs.add];
 }
 
 /** The entries that `refs` name, as cut by them, in their order; null when one is not among the candidates. */
-export function selectEntries(candidates: readonly WindowEntry[], refs: readonly PromptRef[]): readonly WindowEntry[] | null {
-  if (candidates.length === refs.length && refs.every((ref, i) => isSameRef(ref, candidates[i]?.ref))) return candidates;
+export function selectEntries(
+  candidates: readonly WindowEntry[],
+  refs: readonly PromptRef[],
+): readonly WindowEntry[] | null {
+  if (
+    candidates.length === refs.length &&
+    refs.every((ref, i) => isSameRef(ref, candidates[i]?.ref))
+  )
+    return candidates;
   const bySeq = new Map(candidates.map((entry) => [entry.ref[0], entry]));
   const selected: WindowEntry[] = [];
   for (const ref of refs) {

@@ -4,7 +4,8 @@ import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { KernelDriver, MANIFEST, toolPin } from "#test/support/kernel-driver.ts";
 import { MAX_ENTRIES } from "#kernel/window.ts";
 
-const size = (driver: KernelDriver): number => JSON.stringify(THREAD_FOLD.dump(driver.state)).length;
+const size = (driver: KernelDriver): number =>
+  JSON.stringify(THREAD_FOLD.dump(driver.state)).length;
 
 function takeStep(driver: KernelDriver, index: number): void {
   driver.pumpAll();
@@ -29,11 +30,18 @@ describe("a run of 2,000 steps", () => {
     }
     const warm = Math.max(...sizes.slice(5, 20));
     expect(Math.max(...sizes)).toBeLessThan(warm * 1.2);
-    const widest = Math.max(...driver.events.map((event) => (event.type === "model.requested" ? JSON.stringify(event.payload).length : 0)));
+    const widest = Math.max(
+      ...driver.events.map((event) =>
+        event.type === "model.requested" ? JSON.stringify(event.payload).length : 0,
+      ),
+    );
     expect(widest).toBeLessThan(MAX_ENTRIES * 20);
     // Exact counts, not clocks: what evolve walks is the window, and that is as long at the end as near the start.
-    const windowAt = (seq: number): number => driver.events.slice(0, seq).reduce(THREAD_FOLD.evolve, THREAD_FOLD.initial()).window.length;
-    expect(windowAt(driver.events.length)).toBeLessThanOrEqual(Math.max(windowAt(2_000), windowAt(2_400)) * 1.5);
+    const windowAt = (seq: number): number =>
+      driver.events.slice(0, seq).reduce(THREAD_FOLD.evolve, THREAD_FOLD.initial()).window.length;
+    expect(windowAt(driver.events.length)).toBeLessThanOrEqual(
+      Math.max(windowAt(2_000), windowAt(2_400)) * 1.5,
+    );
   });
 
   test("[K13] is bounded where no request ever trims: 3,000 messages, each cancelled", () => {

@@ -15,8 +15,14 @@ const LONG = "Item 12, found on 2026-11-03: nothing much. ".repeat(40);
 
 function pickAnswer(pick: number): AnswerSpec {
   const name = NAMES[pick % 4] ?? "look";
-  const unknown = { name: "nope", refusal: { code: "unknown_tool", message: "there is no tool" } } as const;
-  const truncated = { name: "put", refusal: { code: "tool_args_truncated", message: "cut off" } } as const;
+  const unknown = {
+    name: "nope",
+    refusal: { code: "unknown_tool", message: "there is no tool" },
+  } as const;
+  const truncated = {
+    name: "put",
+    refusal: { code: "tool_args_truncated", message: "cut off" },
+  } as const;
   const answers: readonly AnswerSpec[] = [
     { text: "done" },
     { text: LONG },
@@ -48,7 +54,8 @@ function act(driver: KernelDriver, [kind, pick]: Action): void {
       driver.send("now", { delivery: "reject" });
       return;
     case 3:
-      if (pick % 3 === 0) driver.cancel(driver.state.run?.runId ?? driver.state.queue.at(-1)?.runId ?? "none");
+      if (pick % 3 === 0)
+        driver.cancel(driver.state.run?.runId ?? driver.state.queue.at(-1)?.runId ?? "none");
       return;
     case 4:
     case 5:
@@ -58,7 +65,11 @@ function act(driver: KernelDriver, [kind, pick]: Action): void {
       driver.deliverZombie(0);
       return;
     case 7:
-      if (model !== undefined) driver.failModel(pick % 2 === 0 ? "overloaded" : "stream_error", pick % 5 === 0 ? null : driver.now + pick);
+      if (model !== undefined)
+        driver.failModel(
+          pick % 2 === 0 ? "overloaded" : "stream_error",
+          pick % 5 === 0 ? null : driver.now + pick,
+        );
       return;
     case 8:
     case 9:
@@ -69,8 +80,14 @@ function act(driver: KernelDriver, [kind, pick]: Action): void {
     case 12: {
       const flight = tools[pick % Math.max(1, tools.length)];
       if (flight?.effect.type !== "call_tool") return;
-      const plan = pick % 7 === 0 ? { plan: [{ text: `do ${pick}`, status: "active" as const }] } : {};
-      driver.finishTool({ callId: flight.effect.callId, output: pick % 4 === 0 ? LONG : `r${pick}`, status: pick % 9 === 0 ? "error" : "ok", ...plan });
+      const plan =
+        pick % 7 === 0 ? { plan: [{ text: `do ${pick}`, status: "active" as const }] } : {};
+      driver.finishTool({
+        callId: flight.effect.callId,
+        output: pick % 4 === 0 ? LONG : `r${pick}`,
+        status: pick % 9 === 0 ? "error" : "ok",
+        ...plan,
+      });
       return;
     }
     default:
@@ -91,19 +108,36 @@ function finish(driver: KernelDriver): void {
 function assertOneOutcomeEach(driver: KernelDriver): void {
   const outcomes = new Map<string, number>();
   for (const { type, header } of driver.events) {
-    if (!["model.answered", "model.failed", "model.interrupted", "tool.finished", "tool.interrupted"].includes(type)) continue;
+    if (
+      ![
+        "model.answered",
+        "model.failed",
+        "model.interrupted",
+        "tool.finished",
+        "tool.interrupted",
+      ].includes(type)
+    )
+      continue;
     outcomes.set(header.cause ?? "none", (outcomes.get(header.cause ?? "none") ?? 0) + 1);
   }
-  const intents = driver.events.filter(({ type }) => type === "model.requested" || type === "tool.started");
-  expect([...outcomes.keys()].toSorted()).toEqual(intents.map(({ header }) => header.id).toSorted());
+  const intents = driver.events.filter(
+    ({ type }) => type === "model.requested" || type === "tool.started",
+  );
+  expect([...outcomes.keys()].toSorted()).toEqual(
+    intents.map(({ header }) => header.id).toSorted(),
+  );
   expect([...outcomes.values()].every((count) => count === 1)).toBe(true);
 }
 
 function assertOneResultEach(driver: KernelDriver): void {
   const made = driver.events.flatMap((event) =>
-    event.type === "model.answered" ? (event.payload?.parts ?? []).flatMap((part) => (part.type === "call" ? [part.callId] : [])) : [],
+    event.type === "model.answered"
+      ? (event.payload?.parts ?? []).flatMap((part) => (part.type === "call" ? [part.callId] : []))
+      : [],
   );
-  const closed = driver.events.flatMap(({ type, header }) => (type === "tool.finished" || type === "tool.refused" ? [header.call] : []));
+  const closed = driver.events.flatMap(({ type, header }) =>
+    type === "tool.finished" || type === "tool.refused" ? [header.call] : [],
+  );
   expect(closed.toSorted()).toEqual(made.toSorted());
 }
 
@@ -127,7 +161,7 @@ function assertOneEndEach(driver: KernelDriver): void {
 /** What a strict provider refuses with 400. */
 function assertValidPrompt(messages: readonly PromptMessage[]): void {
   expect(messages[0]?.role).toBe("user");
-  let open: string[] = [];
+  const open: string[] = [];
   for (const message of messages) {
     expect(message.content.length).toBeGreaterThan(0);
     if (message.role === "tool") {
@@ -174,26 +208,47 @@ describe("any schedule", () => {
         const driver = play(actions, 8_000);
         assertOneEndEach(driver);
         expect(driver.state.queue).toEqual([]);
-        const started = new Set(driver.events.flatMap((event) => (event.type === "run.started" ? (event.payload?.inputs ?? []) : [])));
-        const steered = new Set(driver.events.flatMap((event) => (event.type === "model.requested" ? (event.payload?.steered ?? []) : [])));
-        const cancelled = new Set(driver.events.flatMap(({ type, header }) => (type === "run.cancelled" ? [header.run] : [])));
+        const started = new Set(
+          driver.events.flatMap((event) =>
+            event.type === "run.started" ? (event.payload?.inputs ?? []) : [],
+          ),
+        );
+        const steered = new Set(
+          driver.events.flatMap((event) =>
+            event.type === "model.requested" ? (event.payload?.steered ?? []) : [],
+          ),
+        );
+        const cancelled = new Set(
+          driver.events.flatMap(({ type, header }) =>
+            type === "run.cancelled" ? [header.run] : [],
+          ),
+        );
         for (const { type, header } of driver.events) {
           if (type !== "input.received") continue;
-          expect(started.has(header.seq) || steered.has(header.seq) || cancelled.has(header.run) || carriedAndCancelled(driver, header.seq)).toBe(true);
+          expect(
+            started.has(header.seq) ||
+              steered.has(header.seq) ||
+              cancelled.has(header.run) ||
+              carriedAndCancelled(driver, header.seq),
+          ).toBe(true);
         }
       }),
       RUNS,
     );
   });
 
-  test.each([600, 1_500, 8_000])("[K8] asks only with valid prompts, [K9] without blank parts, at %i tokens of context", (contextTokens) => {
-    fc.assert(
-      fc.property(schedule, (actions) => {
-        for (const { messages } of play(actions, contextTokens).prompts) assertValidPrompt(messages);
-      }),
-      RUNS,
-    );
-  });
+  test.each([600, 1_500, 8_000])(
+    "[K8] asks only with valid prompts, [K9] without blank parts, at %i tokens of context",
+    (contextTokens) => {
+      fc.assert(
+        fc.property(schedule, (actions) => {
+          for (const { messages } of play(actions, contextTokens).prompts)
+            assertValidPrompt(messages);
+        }),
+        RUNS,
+      );
+    },
+  );
 
   test("[K11] records digests that its references rebuild from the log alone", () => {
     fc.assert(
@@ -218,22 +273,27 @@ describe("any schedule", () => {
 
   test("[L4] folds with any erasable payloads erased, and [K8] asks on with valid prompts", () => {
     fc.assert(
-      fc.property(schedule, fc.array(fc.nat(1_000), { minLength: 1, maxLength: 8 }), (actions, picks) => {
-        const driver = play(actions, 1_500);
-        for (const pick of picks) {
-          const index = pick % driver.events.length;
-          const event = driver.events[index];
-          if (event !== undefined && isErasable(event.type)) driver.events[index] = { ...event, payload: null };
-        }
-        const state = driver.events.reduce(THREAD_FOLD.evolve, THREAD_FOLD.initial());
-        expect(state.run).toBeNull();
-        expect(state.queue).toEqual([]);
-        driver.state = state;
-        driver.crash();
-        driver.send("after all that");
-        driver.pumpAll();
-        assertValidPrompt(driver.prompts.at(-1)?.messages ?? []);
-      }),
+      fc.property(
+        schedule,
+        fc.array(fc.nat(1_000), { minLength: 1, maxLength: 8 }),
+        (actions, picks) => {
+          const driver = play(actions, 1_500);
+          for (const pick of picks) {
+            const index = pick % driver.events.length;
+            const event = driver.events[index];
+            if (event !== undefined && isErasable(event.type))
+              driver.events[index] = { ...event, payload: null };
+          }
+          const state = driver.events.reduce(THREAD_FOLD.evolve, THREAD_FOLD.initial());
+          expect(state.run).toBeNull();
+          expect(state.queue).toEqual([]);
+          driver.state = state;
+          driver.crash();
+          driver.send("after all that");
+          driver.pumpAll();
+          assertValidPrompt(driver.prompts.at(-1)?.messages ?? []);
+        },
+      ),
       RUNS,
     );
   });
@@ -255,5 +315,7 @@ describe("any schedule", () => {
 
 /** A steering message that came too late has a run of its own, which may have been cancelled while it was queued. */
 function carriedAndCancelled(driver: KernelDriver, seq: number): boolean {
-  return driver.events.some(({ type, header }) => type === "run.cancelled" && header.run?.endsWith(`-s${seq}`) === true);
+  return driver.events.some(
+    ({ type, header }) => type === "run.cancelled" && header.run?.endsWith(`-s${seq}`) === true,
+  );
 }

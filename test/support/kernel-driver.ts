@@ -12,7 +12,15 @@ import type { PlanItem, ToolEffect } from "#ports/tool.ts";
 import type { Receipt, Rejection, ThreadCommand } from "#kernel/commands.ts";
 import { decide } from "#kernel/decide.ts";
 import type { CallModel, CallTool, Effect } from "#kernel/effects.ts";
-import type { AnswerPart, Delivery, OutputCheck, Refusal, ThreadDraft, ThreadEvent, ToolStatus } from "#kernel/events.ts";
+import type {
+  AnswerPart,
+  Delivery,
+  OutputCheck,
+  Refusal,
+  ThreadDraft,
+  ThreadEvent,
+  ToolStatus,
+} from "#kernel/events.ts";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
 import type { AgentManifest, ToolPin } from "#kernel/manifest.ts";
 import { nextEffects } from "#kernel/next-effects.ts";
@@ -57,7 +65,12 @@ export const MANIFEST: AgentManifest = {
   contextTokens: 8_000,
   limits: { maxSteps: 12, maxCostMicros: null, maxTokens: null, maxQueuedInputs: 4 },
   retry: { maxAttempts: 3, baseDelayMs: 100, maxDelayMs: 1_000 },
-  tools: [toolPin("look", "read"), toolPin("put", "idempotent"), toolPin("pay", "once"), toolPin("book", "reconcile")],
+  tools: [
+    toolPin("look", "read"),
+    toolPin("put", "idempotent"),
+    toolPin("pay", "once"),
+    toolPin("book", "reconcile"),
+  ],
   maxRepairs: 2,
 };
 
@@ -110,7 +123,12 @@ export class KernelDriver {
 
   append(drafts: readonly ThreadDraft[]): void {
     for (const draft of drafts) {
-      const event = toEvent(draft, { seq: this.events.length + 1, at: this.now, epoch: this.epoch, id: draft.id ?? this.mint("evt") });
+      const event = toEvent(draft, {
+        seq: this.events.length + 1,
+        at: this.now,
+        epoch: this.epoch,
+        id: draft.id ?? this.mint("evt"),
+      });
       this.state = THREAD_FOLD.evolve(this.state, event);
       this.events.push(event);
     }
@@ -118,7 +136,11 @@ export class KernelDriver {
   }
 
   command(command: ThreadCommand): Result<Omit<Receipt, "seq">, Rejection> {
-    const decided = decide(this.state, command, { actor: "u1", idempotencyKey: null, bodyDigest: "d" });
+    const decided = decide(this.state, command, {
+      actor: "u1",
+      idempotencyKey: null,
+      bodyDigest: "d",
+    });
     if (!decided.ok) return decided;
     this.append(decided.value.drafts);
     this.#dropStaleFlights();
@@ -130,7 +152,10 @@ export class KernelDriver {
     return this;
   }
 
-  send(text: string, options: { delivery?: Delivery; messageId?: string; output?: OutputSpec | null } = {}): Result<Omit<Receipt, "seq">, Rejection> {
+  send(
+    text: string,
+    options: { delivery?: Delivery; messageId?: string; output?: OutputSpec | null } = {},
+  ): Result<Omit<Receipt, "seq">, Rejection> {
     return this.command({
       type: "send_message",
       messageId: options.messageId ?? this.mint("msg"),
@@ -164,14 +189,19 @@ export class KernelDriver {
         return true;
       case "complete_run":
         this.append([
-          { type: "run.completed", payload: { finish: first.finish, text: "", output: null }, scope: { run: first.runId, definition: first.definition } },
+          {
+            type: "run.completed",
+            payload: { finish: first.finish, text: "", output: null },
+            scope: { run: first.runId, definition: first.definition },
+          },
         ]);
         return true;
       case "call_model":
         this.#openModel(first);
         return true;
       case "call_tool":
-        for (const effect of [first, ...rest]) if (effect.type === "call_tool") this.#openTool(effect);
+        for (const effect of [first, ...rest])
+          if (effect.type === "call_tool") this.#openTool(effect);
         return true;
     }
   }
@@ -194,11 +224,20 @@ export class KernelDriver {
     const flight = this.#take("call_model");
     const calls = spec.calls ?? [];
     const parts: AnswerPart[] = [];
-    if (spec.reasoning !== undefined) parts.push({ type: "reasoning", text: spec.reasoning, meta: null });
+    if (spec.reasoning !== undefined)
+      parts.push({ type: "reasoning", text: spec.reasoning, meta: null });
     if (spec.text !== undefined) parts.push({ type: "text", text: spec.text });
     for (const call of calls) {
       const refusal = call.refusal ?? null;
-      parts.push({ type: "call", callId: this.mint("call"), providerCallId: "", name: call.name, argsText: call.argsText ?? "{}", args: refusal === null ? {} : null, refusal });
+      parts.push({
+        type: "call",
+        callId: this.mint("call"),
+        providerCallId: "",
+        name: call.name,
+        argsText: call.argsText ?? "{}",
+        args: refusal === null ? {} : null,
+        refusal,
+      });
     }
     this.append([
       {
@@ -210,7 +249,11 @@ export class KernelDriver {
           usage: NO_USAGE,
           output: spec.output ?? null,
           meta: {},
-          settlement: { costMicros: spec.costMicros ?? 1, tokens: spec.tokens ?? 10, estimated: false },
+          settlement: {
+            costMicros: spec.costMicros ?? 1,
+            tokens: spec.tokens ?? 10,
+            estimated: false,
+          },
         },
         scope: this.#outcomeScope(flight),
       },
@@ -220,16 +263,42 @@ export class KernelDriver {
   failModel(code: ModelErrorCode, retryAt: number | null): void {
     const flight = this.#take("call_model");
     const settlement = { costMicros: 0, tokens: 0, estimated: false };
-    this.append([{ type: "model.failed", payload: { code, message: "no", partial: "", retryAt, settlement }, scope: this.#outcomeScope(flight) }]);
+    this.append([
+      {
+        type: "model.failed",
+        payload: { code, message: "no", partial: "", retryAt, settlement },
+        scope: this.#outcomeScope(flight),
+      },
+    ]);
   }
 
-  finishTool(options: { callId?: string; output?: string; status?: ToolStatus; plan?: readonly PlanItem[] } = {}): void {
+  finishTool(
+    options: {
+      callId?: string;
+      output?: string;
+      status?: ToolStatus;
+      plan?: readonly PlanItem[];
+    } = {},
+  ): void {
     const flight = this.#take("call_tool", options.callId);
     const scope = this.#outcomeScope(flight);
     const output = options.output ?? "fine";
-    const result = { status: options.status ?? "ok", code: null, output, bytes: output.length, handle: null };
-    const drafts: ThreadDraft[] = [{ type: "tool.finished", payload: { result, settlement: { costMicros: 0, tokens: 0, estimated: false } }, scope }];
-    if (options.plan !== undefined) drafts.push({ type: "plan.updated", payload: { items: options.plan }, scope });
+    const result = {
+      status: options.status ?? "ok",
+      code: null,
+      output,
+      bytes: output.length,
+      handle: null,
+    };
+    const drafts: ThreadDraft[] = [
+      {
+        type: "tool.finished",
+        payload: { result, settlement: { costMicros: 0, tokens: 0, estimated: false } },
+        scope,
+      },
+    ];
+    if (options.plan !== undefined)
+      drafts.push({ type: "plan.updated", payload: { items: options.plan }, scope });
     this.append(drafts);
   }
 
@@ -239,7 +308,13 @@ export class KernelDriver {
     if (zombie === undefined || zombie.effect.type !== "call_tool") return;
     const { runId, step, callId } = zombie.effect;
     const result = { status: "ok", code: null, output: "late", bytes: 4, handle: null } as const;
-    this.append([{ type: "tool.late", payload: { result }, scope: { run: runId, step, call: callId, cause: zombie.intentId } }]);
+    this.append([
+      {
+        type: "tool.late",
+        payload: { result },
+        scope: { run: runId, step, call: callId, cause: zombie.intentId },
+      },
+    ]);
   }
 
   flightOf(type: "call_model" | "call_tool"): Flight | undefined {
@@ -251,13 +326,19 @@ export class KernelDriver {
   }
 
   last<T extends ThreadEvent["type"]>(type: T): Extract<ThreadEvent, { type: T }> {
-    const found = this.events.findLast((event): event is Extract<ThreadEvent, { type: T }> => event.type === type);
+    const found = this.events.findLast(
+      (event): event is Extract<ThreadEvent, { type: T }> => event.type === type,
+    );
     if (found === undefined) throw new Error(`no ${type} in the log`);
     return found;
   }
 
   #take(type: "call_model" | "call_tool", callId?: string): Flight {
-    const index = this.flights.findIndex(({ effect }) => effect.type === type && (callId === undefined || (effect.type === "call_tool" && effect.callId === callId)));
+    const index = this.flights.findIndex(
+      ({ effect }) =>
+        effect.type === type &&
+        (callId === undefined || (effect.type === "call_tool" && effect.callId === callId)),
+    );
     const flight = this.flights.splice(index, index < 0 ? 0 : 1)[0];
     if (flight === undefined) throw new Error(`no ${type} is in flight`);
     return flight;
@@ -266,7 +347,11 @@ export class KernelDriver {
   #openModel(effect: CallModel): void {
     const pin = pinOf(this.state, effect.definition);
     if (pin === null) throw new Error("a run has a pin");
-    const compiled = this.#compiler.compile({ ...pin, output: effect.output, window: effect.window });
+    const compiled = this.#compiler.compile({
+      ...pin,
+      output: effect.output,
+      window: effect.window,
+    });
     const intentId = this.mint("evt");
     this.append([
       {
@@ -282,7 +367,12 @@ export class KernelDriver {
           verdicts: { policy: "", guardrail: "", loopGuard: "" },
           reservation: effect.reservation,
         },
-        scope: { run: effect.runId, definition: effect.definition, step: effect.step, attempt: effect.attempt },
+        scope: {
+          run: effect.runId,
+          definition: effect.definition,
+          step: effect.step,
+          attempt: effect.attempt,
+        },
       },
     ]);
     this.prompts.push({ seq: this.events.length, messages: compiled.request.messages });
@@ -307,14 +397,26 @@ export class KernelDriver {
           verdicts: { policy: "", guardrail: "", loopGuard: "" },
           reservation: { costMicros: 0, tokens: 0 },
         },
-        scope: { run: effect.runId, definition: effect.definition, step: effect.step, call: effect.callId, attempt: effect.attempt },
+        scope: {
+          run: effect.runId,
+          definition: effect.definition,
+          step: effect.step,
+          call: effect.callId,
+          attempt: effect.attempt,
+        },
       },
     ]);
     this.flights.push({ effect, intentId, epoch: this.epoch });
   }
 
   #outcomeScope({ effect, intentId }: Flight): EventScope {
-    const scope = { run: effect.runId, definition: effect.definition, step: effect.step, attempt: effect.attempt, cause: intentId };
+    const scope = {
+      run: effect.runId,
+      definition: effect.definition,
+      step: effect.step,
+      attempt: effect.attempt,
+      cause: intentId,
+    };
     return effect.type === "call_tool" ? { ...scope, call: effect.callId } : scope;
   }
 
@@ -360,7 +462,10 @@ const BLANK: EventHeader = {
   prev: "",
 };
 
-export function toEvent(draft: ThreadDraft, stored: Pick<EventHeader, "seq" | "at" | "epoch" | "id">): ThreadEvent {
+export function toEvent(
+  draft: ThreadDraft,
+  stored: Pick<EventHeader, "seq" | "at" | "epoch" | "id">,
+): ThreadEvent {
   const header: EventHeader = { ...BLANK, ...draft.scope, ...stored, type: draft.type };
   // A draft and its stored event share one discriminant; the compiler cannot follow it through the spread.
   return { type: draft.type, header, hash: "", payload: draft.payload } as ThreadEvent;

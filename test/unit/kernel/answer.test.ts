@@ -8,7 +8,12 @@ import { err, ok } from "#shared/result.ts";
 import { MANIFEST, NO_USAGE, toolPin } from "#test/support/kernel-driver.ts";
 
 type Call = Extract<AnswerPart, { type: "call" }>;
-const call = (name: string, argsText = "{}", providerCallId = ""): ContentPart => ({ type: "call", name, argsText, providerCallId });
+const call = (name: string, argsText = "{}", providerCallId = ""): ContentPart => ({
+  type: "call",
+  name,
+  argsText,
+  providerCallId,
+});
 
 function read(parts: readonly ContentPart[], change: Partial<RawAnswer> = {}) {
   const parsed: Json[] = [];
@@ -31,7 +36,9 @@ function read(parts: readonly ContentPart[], change: Partial<RawAnswer> = {}) {
 
 describe("arguments", () => {
   test("[T2] are parsed once, and what is recorded is what the schema gave back", () => {
-    const { calls, parsed } = read([call("put", '{"a":1}')], { parse: () => ok({ a: 1, b: "default" }) });
+    const { calls, parsed } = read([call("put", '{"a":1}')], {
+      parse: () => ok({ a: 1, b: "default" }),
+    });
     expect(calls[0]?.args).toEqual({ a: 1, b: "default" });
     expect(parsed).toEqual([]);
     expect(read([call("put", '{"a":1}')]).parsed).toEqual([{ a: 1 }]);
@@ -41,11 +48,14 @@ describe("arguments", () => {
     expect(read([call("put", text)]).calls[0]).toMatchObject({ args: {}, refusal: null });
   });
 
-  test.each(["[1]", '"x"', "5", "true", "{bad}", "{'a':1}", '{"a":1} trailing'])("[T3] that are %j are refused", (text) => {
-    const { calls, parsed } = read([call("put", text)]);
-    expect(calls[0]).toMatchObject({ args: null, refusal: { code: "tool_args_invalid" } });
-    expect(parsed).toEqual([]);
-  });
+  test.each(["[1]", '"x"', "5", "true", "{bad}", "{'a':1}", '{"a":1} trailing'])(
+    "[T3] that are %j are refused",
+    (text) => {
+      const { calls, parsed } = read([call("put", text)]);
+      expect(calls[0]).toMatchObject({ args: null, refusal: { code: "tool_args_invalid" } });
+      expect(parsed).toEqual([]);
+    },
+  );
 
   test("[T3] that do not fit are refused with a JSON Pointer and what was expected", () => {
     const parse = () => err([{ path: "/limit", message: "expected a number, got a string" }]);
@@ -68,22 +78,33 @@ describe("an answer that was cut off", () => {
     ["relabelled", "tool_calls", 64],
     ["relabelled without usage", "tool_calls", null],
   ] as const)("[K20] inside a call (%s) refuses that call", (_title, finish, outputTokens) => {
-    const { codes, parsed } = read([call("put", HALF)], { finish, settings: { maxOutputTokens: 64, temperature: null }, usage: { ...NO_USAGE, outputTokens } });
+    const { codes, parsed } = read([call("put", HALF)], {
+      finish,
+      settings: { maxOutputTokens: 64, temperature: null },
+      usage: { ...NO_USAGE, outputTokens },
+    });
     expect(codes).toEqual(["tool_args_truncated"]);
     expect(parsed).toEqual([]);
   });
 
   test("[K20] refuses its last call even when that parses, and runs those before", () => {
-    const { codes } = read([call("put", '{"path":"b.txt"}'), call("put", '{"path":"a.txt"}')], { finish: "length" });
+    const { codes } = read([call("put", '{"path":"b.txt"}'), call("put", '{"path":"a.txt"}')], {
+      finish: "length",
+    });
     expect(codes).toEqual([null, "tool_args_truncated"]);
   });
 
   test("[K20] after its calls, in text, refuses none", () => {
-    expect(read([call("put"), { type: "text", text: "and th" }], { finish: "length" }).codes).toEqual([null]);
+    expect(
+      read([call("put"), { type: "text", text: "and th" }], { finish: "length" }).codes,
+    ).toEqual([null]);
   });
 
   test("[K23] by a filter runs nothing", () => {
-    expect(read([call("look"), call("put")], { finish: "content_filter" }).codes).toEqual(["tool_args_truncated", "tool_args_truncated"]);
+    expect(read([call("look"), call("put")], { finish: "content_filter" }).codes).toEqual([
+      "tool_args_truncated",
+      "tool_args_truncated",
+    ]);
   });
 
   test.each([
@@ -100,7 +121,11 @@ describe("an answer that was cut off", () => {
 
 describe("calls", () => {
   test("[K22] that share an id are all refused, and every call has its own id of ours", () => {
-    const { codes, calls } = read([call("pay", "{}", "x1"), call("look", "{}", "x2"), call("pay", "{}", "x1")]);
+    const { codes, calls } = read([
+      call("pay", "{}", "x1"),
+      call("look", "{}", "x2"),
+      call("pay", "{}", "x1"),
+    ]);
     expect(codes).toEqual(["duplicate_call_id", null, "duplicate_call_id"]);
     expect(calls.map(({ callId }) => callId)).toEqual(["c1", "c2", "c3"]);
   });
@@ -111,18 +136,29 @@ describe("calls", () => {
 
   test("[K21] of an unknown tool get suggestions from the agent's own tools only, and run nothing", () => {
     const { calls, parsed } = read([call("loook"), call("put")]);
-    expect(calls[0]?.refusal).toEqual({ code: "unknown_tool", message: 'there is no tool "loook"; did you mean: look, book?' });
+    expect(calls[0]?.refusal).toEqual({
+      code: "unknown_tool",
+      message: 'there is no tool "loook"; did you mean: look, book?',
+    });
     expect(parsed).toHaveLength(1);
   });
 
   test("[K21] get at most five suggestions, the nearest first", () => {
     const names = Array.from({ length: 9 }, (_, i) => `tool_${i}`);
-    expect(suggestNames("tool_3", names)).toEqual(["tool_3", "tool_0", "tool_1", "tool_2", "tool_4"]);
+    expect(suggestNames("tool_3", names)).toEqual([
+      "tool_3",
+      "tool_0",
+      "tool_1",
+      "tool_2",
+      "tool_4",
+    ]);
     expect(suggestNames("something_else_entirely", names)).toEqual([]);
   });
 
   test("[K21] with a hostile name get a short, escaped answer", () => {
-    const { calls } = read([call(`${"x".repeat(10_000)}\n"`)], { manifest: { ...MANIFEST, tools: [toolPin("look", "read")] } });
+    const { calls } = read([call(`${"x".repeat(10_000)}\n"`)], {
+      manifest: { ...MANIFEST, tools: [toolPin("look", "read")] },
+    });
     expect(calls[0]?.refusal?.message.length).toBeLessThan(200);
   });
 });

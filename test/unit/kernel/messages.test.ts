@@ -3,7 +3,8 @@ import { MAX_STATE_BYTES } from "#kernel/decide.ts";
 import { KernelDriver, MANIFEST } from "#test/support/kernel-driver.ts";
 
 const thread = (): KernelDriver => new KernelDriver().create();
-const reason = (result: { ok: boolean; error?: { reason: string } }): string | undefined => (result.ok ? undefined : result.error?.reason);
+const reason = (result: { ok: boolean; error?: { reason: string } }): string | undefined =>
+  result.ok ? undefined : result.error?.reason;
 const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {
   if (!result.ok) throw new Error(JSON.stringify(result.error));
   return result.value;
@@ -13,7 +14,12 @@ describe("a message", () => {
   test("[K3] to an idle thread starts its run in the same decision", () => {
     const driver = thread();
     expect(value(driver.send("hi")).disposition).toBe("started");
-    expect(driver.types()).toEqual(["thread.created", "definition.pinned", "input.received", "run.started"]);
+    expect(driver.types()).toEqual([
+      "thread.created",
+      "definition.pinned",
+      "input.received",
+      "run.started",
+    ]);
     expect(driver.last("run.started").payload?.inputs).toEqual([3]);
   });
 
@@ -25,9 +31,20 @@ describe("a message", () => {
     driver.pumpAll();
     driver.answer({ text: "1" });
     driver.pumpAll();
-    expect(driver.types().slice(4)).toEqual(["input.received", "model.requested", "model.answered", "run.completed", "run.started", "model.requested"]);
+    expect(driver.types().slice(4)).toEqual([
+      "input.received",
+      "model.requested",
+      "model.answered",
+      "run.completed",
+      "run.started",
+      "model.requested",
+    ]);
     expect(driver.state.run?.runId).toBe(queued.runId);
-    expect(driver.prompts.at(-1)?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
+    expect(driver.prompts.at(-1)?.messages.map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "user",
+    ]);
   });
 
   test("[K3] that steers enters the live run at its next step, after the results of the step at hand", () => {
@@ -39,7 +56,12 @@ describe("a message", () => {
     driver.pumpAll();
     driver.finishTool();
     driver.pumpAll();
-    expect(driver.prompts.at(-1)?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
+    expect(driver.prompts.at(-1)?.messages.map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      "user",
+    ]);
     expect(driver.last("model.requested").payload?.steered).toHaveLength(1);
   });
 
@@ -62,8 +84,13 @@ describe("a message", () => {
     driver.answer({ text: "done" });
     driver.pumpAll();
     expect(driver.last("run.completed").header.run).toBe(first.runId);
-    expect(driver.state.run?.runId).toBe(`${first.runId}-s${driver.last("run.started").payload?.inputs[0]}`);
-    expect(driver.prompts.at(-1)?.messages.at(-1)).toEqual({ role: "user", content: [{ type: "text", text: "too late" }] });
+    expect(driver.state.run?.runId).toBe(
+      `${first.runId}-s${driver.last("run.started").payload?.inputs[0]}`,
+    );
+    expect(driver.prompts.at(-1)?.messages.at(-1)).toEqual({
+      role: "user",
+      content: [{ type: "text", text: "too late" }],
+    });
   });
 
   test("[K3] that steers but asks for its own output is queued, because one run has one output", () => {
@@ -84,19 +111,29 @@ describe("a message", () => {
   test("[K3] beyond the queue's limit is refused as queue_full", () => {
     const driver = thread();
     driver.send("live");
-    for (let i = 0; i < MANIFEST.limits.maxQueuedInputs; i += 1) expect(driver.send("more").ok).toBe(true);
+    for (let i = 0; i < MANIFEST.limits.maxQueuedInputs; i += 1)
+      expect(driver.send("more").ok).toBe(true);
     expect(reason(driver.send("too many"))).toBe("queue_full");
   });
 
-  test.each(["queue", "steer"] as const)("[K2] sent again with its id (%s) changes nothing and gives its run", (delivery) => {
-    const driver = thread();
-    const first = value(driver.send("one", { messageId: "m1" }));
-    driver.send("two", { messageId: "m2", delivery });
-    const before = driver.events.length;
-    expect(value(driver.send("one", { messageId: "m1" }))).toEqual({ runId: first.runId, messageId: "m1", disposition: "unchanged" });
-    expect(value(driver.send("two", { messageId: "m2", delivery })).disposition).toBe("unchanged");
-    expect(driver.events).toHaveLength(before);
-  });
+  test.each(["queue", "steer"] as const)(
+    "[K2] sent again with its id (%s) changes nothing and gives its run",
+    (delivery) => {
+      const driver = thread();
+      const first = value(driver.send("one", { messageId: "m1" }));
+      driver.send("two", { messageId: "m2", delivery });
+      const before = driver.events.length;
+      expect(value(driver.send("one", { messageId: "m1" }))).toEqual({
+        runId: first.runId,
+        messageId: "m1",
+        disposition: "unchanged",
+      });
+      expect(value(driver.send("two", { messageId: "m2", delivery })).disposition).toBe(
+        "unchanged",
+      );
+      expect(driver.events).toHaveLength(before);
+    },
+  );
 
   test("[K18] pins a definition once, and a run keeps it when the agent changes under it", () => {
     const driver = thread();
@@ -119,7 +156,10 @@ describe("a message", () => {
     expect(driver.last("model.requested").header.definition).toBe("def1");
     driver.answer({ text: "done" });
     driver.pumpAll();
-    expect(driver.last("model.requested").header).toMatchObject({ definition: "def2", run: "run_new" });
+    expect(driver.last("model.requested").header).toMatchObject({
+      definition: "def2",
+      run: "run_new",
+    });
     expect(driver.types().filter((type) => type === "definition.pinned")).toHaveLength(2);
   });
 
@@ -133,14 +173,18 @@ describe("other commands", () => {
     const driver = new KernelDriver();
     expect(reason(driver.send("hi"))).toBe("thread_missing");
     driver.create();
-    expect(reason(driver.command({ type: "create_thread", owner: "u2", title: null }))).toBe("thread_exists");
+    expect(reason(driver.command({ type: "create_thread", owner: "u2", title: null }))).toBe(
+      "thread_exists",
+    );
     expect(driver.state.owner).toBe("u1");
   });
 
   test("[L8] a state above its limit is refused, and the one before stays", () => {
     const driver = thread();
     driver.command({ type: "set_state", state: { a: 1 }, bytes: MAX_STATE_BYTES });
-    expect(reason(driver.command({ type: "set_state", state: { a: 2 }, bytes: MAX_STATE_BYTES + 1 }))).toBe("state_too_large");
+    expect(
+      reason(driver.command({ type: "set_state", state: { a: 2 }, bytes: MAX_STATE_BYTES + 1 })),
+    ).toBe("state_too_large");
     expect(driver.state.shared).toEqual({ a: 1 });
   });
 
@@ -161,11 +205,20 @@ describe("cancellation", () => {
     const [start] = driver.effects();
     expect(start?.type).toBe("call_tool");
     driver.pump();
-    driver.finishTool({ callId: driver.flights[1]?.effect.type === "call_tool" ? driver.flights[1].effect.callId : "" });
+    driver.finishTool({
+      callId: driver.flights[1]?.effect.type === "call_tool" ? driver.flights[1].effect.callId : "",
+    });
     const before = driver.events.length;
     expect(value(driver.cancel(runId ?? "")).disposition).toBe("recorded");
-    expect(driver.types().slice(before)).toEqual(["run.cancel_requested", "tool.finished", "run.cancelled"]);
-    expect(driver.last("tool.finished").payload?.result).toMatchObject({ status: "cancelled", code: "cancelled_outcome_unknown" });
+    expect(driver.types().slice(before)).toEqual([
+      "run.cancel_requested",
+      "tool.finished",
+      "run.cancelled",
+    ]);
+    expect(driver.last("tool.finished").payload?.result).toMatchObject({
+      status: "cancelled",
+      code: "cancelled_outcome_unknown",
+    });
     expect(driver.state.run).toBeNull();
     expect(driver.effects()).toEqual([]);
   });
@@ -186,7 +239,11 @@ describe("cancellation", () => {
     const { runId } = value(driver.send("one"));
     driver.pumpAll();
     driver.cancel(runId ?? "");
-    expect(driver.last("model.failed").payload).toMatchObject({ code: "aborted", retryAt: null, settlement: { estimated: true } });
+    expect(driver.last("model.failed").payload).toMatchObject({
+      code: "aborted",
+      retryAt: null,
+      settlement: { estimated: true },
+    });
     expect(driver.types().at(-1)).toBe("run.cancelled");
   });
 

@@ -18,7 +18,14 @@ function oneStep(output = "found"): KernelDriver {
   const driver = new KernelDriver().create();
   driver.send("go");
   driver.pumpAll();
-  driver.answer({ text: "let me", reasoning: "hm", calls: [{ name: "look" }, { name: "nope", refusal: { code: "unknown_tool", message: "no" }, argsText: "{oops" }] });
+  driver.answer({
+    text: "let me",
+    reasoning: "hm",
+    calls: [
+      { name: "look" },
+      { name: "nope", refusal: { code: "unknown_tool", message: "no" }, argsText: "{oops" },
+    ],
+  });
   driver.pumpAll();
   driver.finishTool({ output });
   driver.pumpAll();
@@ -30,14 +37,27 @@ describe("a compiled prompt", () => {
   test("[K7] lists results in call order after their call, refused ones too", () => {
     const [ask, assistant, found, refused] = oneStep().prompts.at(-1)?.messages ?? [];
     expect(ask).toEqual({ role: "user", content: [{ type: "text", text: "go" }] });
-    expect(assistant?.content.map(({ type }) => type)).toEqual(["reasoning", "text", "call", "call"]);
+    expect(assistant?.content.map(({ type }) => type)).toEqual([
+      "reasoning",
+      "text",
+      "call",
+      "call",
+    ]);
     expect(assistant?.content.at(-1)).toMatchObject({ name: "nope", args: { _raw: "{oops" } });
-    expect(found).toMatchObject({ role: "tool", content: [{ name: "look", output: "found", isError: false }] });
-    expect(refused).toMatchObject({ role: "tool", content: [{ name: "nope", output: "unknown_tool: no", isError: true }] });
+    expect(found).toMatchObject({
+      role: "tool",
+      content: [{ name: "look", output: "found", isError: false }],
+    });
+    expect(refused).toMatchObject({
+      role: "tool",
+      content: [{ name: "nope", output: "unknown_tool: no", isError: true }],
+    });
   });
 
   test("[K9] shows a placeholder for an empty result and leaves an empty answer out", () => {
-    expect(oneStep(" \n").prompts.at(-1)?.messages[2]).toMatchObject({ content: [{ output: "(no output)" }] });
+    expect(oneStep(" \n").prompts.at(-1)?.messages[2]).toMatchObject({
+      content: [{ output: "(no output)" }],
+    });
     const driver = new KernelDriver().create();
     driver.send("go");
     driver.pumpAll();
@@ -70,7 +90,16 @@ describe("a compiled prompt", () => {
     driver.crash();
     driver.pumpAll();
     const messages = driver.prompts.at(-1)?.messages ?? [];
-    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool", "assistant", "tool", "tool", "user"]);
+    expect(messages.map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      "tool",
+      "assistant",
+      "tool",
+      "tool",
+      "user",
+    ]);
     expect(JSON.stringify(messages.at(-1))).toContain("[>] second");
     expect(JSON.stringify(messages)).not.toContain("first");
     expect(driver.state.plan).toEqual([{ text: "second", status: "active" }]);
@@ -101,18 +130,27 @@ describe("its digest", () => {
       return { ...event, payload: { ...event.payload, text: "gO" } };
     });
     const seq = driver.prompts.at(-1)?.seq ?? 0;
-    expect(rebuildPrompt(logOf(changed), nodeHasher, seq)).toMatchObject({ ok: true, value: { intact: false } });
+    expect(rebuildPrompt(logOf(changed), nodeHasher, seq)).toMatchObject({
+      ok: true,
+      value: { intact: false },
+    });
   });
 
   test("[K11] is refused for what is no request and for an unknown compiler", () => {
     const driver = oneStep();
-    expect(rebuildPrompt(logOf(driver.events), nodeHasher, 1)).toEqual({ ok: false, error: { reason: "not_a_request" } });
+    expect(rebuildPrompt(logOf(driver.events), nodeHasher, 1)).toEqual({
+      ok: false,
+      error: { reason: "not_a_request" },
+    });
     const seq = driver.prompts[0]?.seq ?? 0;
     const newer = driver.events.map((event): ThreadEvent => {
       if (event.type !== "model.requested" || event.payload === null) return event;
       return { ...event, payload: { ...event.payload, compiler: 99 } };
     });
-    expect(rebuildPrompt(logOf(newer), nodeHasher, seq)).toEqual({ ok: false, error: { reason: "compiler_unknown", compiler: 99 } });
+    expect(rebuildPrompt(logOf(newer), nodeHasher, seq)).toEqual({
+      ok: false,
+      error: { reason: "compiler_unknown", compiler: 99 },
+    });
   });
 
   test("[K13] costs new messages only when a request appends", () => {
@@ -128,7 +166,12 @@ describe("its digest", () => {
       driver.pumpAll();
       reads.length = 0;
       const window = driver.state.lastRequest?.refs ?? [];
-      const fresh = compiler.compile({ manifest: driver.manifest, definition: "def1", output: null, window });
+      const fresh = compiler.compile({
+        manifest: driver.manifest,
+        definition: "def1",
+        output: null,
+        window,
+      });
       expect(fresh.digest).toBe(driver.last("model.requested").payload?.digest);
       perStep.push(reads.length);
       driver.answer({ calls: [{ name: "look" }] });
@@ -148,16 +191,19 @@ describe("an erased payload", () => {
     expect(events[5]?.type).toBe("model.answered");
     const seq = driver.prompts.at(-1)?.seq ?? 0;
     const rebuilt = rebuildPrompt(logOf(events), nodeHasher, seq);
-    expect(rebuilt).toMatchObject({ ok: true, value: { intact: false, request: { messages: [{ role: "user" }] } } });
+    expect(rebuilt).toMatchObject({
+      ok: true,
+      value: { intact: false, request: { messages: [{ role: "user" }] } },
+    });
   });
 
   test("[L4] of any text folds", () => {
     const driver = oneStep();
     driver.answer({ text: "done" });
     driver.pumpAll();
-    expect(new Set(driver.types().filter((type) => !isErasable(type as ThreadEvent["type"])))).toEqual(
-      new Set(["definition.pinned", "run.started", "model.requested"]),
-    );
+    expect(
+      new Set(driver.types().filter((type) => !isErasable(type as ThreadEvent["type"]))),
+    ).toEqual(new Set(["definition.pinned", "run.started", "model.requested"]));
     for (const target of driver.events) {
       if (!isErasable(target.type)) continue;
       const events = driver.events.map((event) => (event === target ? erase(event) : event));

@@ -9,8 +9,10 @@ function inCall(...names: string[]): KernelDriver {
   driver.pumpAll();
   return driver;
 }
-const count = (driver: KernelDriver, type: string): number => driver.types().filter((item) => item === type).length;
-const starts = (driver: KernelDriver) => driver.events.flatMap((event) => (event.type === "tool.started" ? [event] : []));
+const count = (driver: KernelDriver, type: string): number =>
+  driver.types().filter((item) => item === type).length;
+const starts = (driver: KernelDriver) =>
+  driver.events.flatMap((event) => (event.type === "tool.started" ? [event] : []));
 
 describe("a tool call whose process died", () => {
   test("[G6] runs again when it only reads", () => {
@@ -42,12 +44,22 @@ describe("a tool call whose process died", () => {
       {
         type: "tool.interrupted",
         payload: { next: "rerun" },
-        scope: { run: driver.state.run?.runId ?? null, step: 1, call: starts(driver)[0]?.header.call ?? null, attempt: 2, cause: flight?.intentId ?? null },
+        scope: {
+          run: driver.state.run?.runId ?? null,
+          step: 1,
+          call: starts(driver)[0]?.header.call ?? null,
+          attempt: 2,
+          cause: flight?.intentId ?? null,
+        },
       },
     ]);
     expect(driver.state.run?.recoveries).toBe(1);
     driver.pumpAll();
-    expect(starts(driver).map(({ payload }) => payload?.mode)).toEqual(["execute", "check", "execute"]);
+    expect(starts(driver).map(({ payload }) => payload?.mode)).toEqual([
+      "execute",
+      "check",
+      "execute",
+    ]);
     expect(new Set(starts(driver).map(({ payload }) => payload?.idempotencyKey)).size).toBe(1);
   });
 
@@ -58,8 +70,14 @@ describe("a tool call whose process died", () => {
     expect(starts(driver)).toHaveLength(1);
     expect(count(driver, "tool.interrupted")).toBe(0);
     expect(driver.last("tool.finished").header.cause).toBe(starts(driver)[0]?.header.id);
-    expect(driver.last("tool.finished").payload?.result).toMatchObject({ status: "unknown", code: "outcome_unknown" });
-    expect(driver.prompts.at(-1)?.messages.at(-1)).toMatchObject({ role: "tool", content: [{ isError: true }] });
+    expect(driver.last("tool.finished").payload?.result).toMatchObject({
+      status: "unknown",
+      code: "outcome_unknown",
+    });
+    expect(driver.prompts.at(-1)?.messages.at(-1)).toMatchObject({
+      role: "tool",
+      content: [{ isError: true }],
+    });
   });
 
   test("[K7] keeps the results of its siblings, in call order", () => {
@@ -72,7 +90,9 @@ describe("a tool call whose process died", () => {
     expect(starts(driver)).toHaveLength(4);
     driver.finishTool({ callId: ids[1] ?? "", output: "second" });
     driver.pumpAll();
-    const results = driver.prompts.at(-1)?.messages.flatMap((message) => (message.role === "tool" ? message.content : []));
+    const results = driver.prompts
+      .at(-1)
+      ?.messages.flatMap((message) => (message.role === "tool" ? message.content : []));
     expect(results?.map(({ output }) => output)).toEqual(["first", "second", "third"]);
     expect(results?.map(({ callId }) => callId)).toEqual(ids);
   });
@@ -88,8 +108,13 @@ describe("a model call whose process died", () => {
     driver.pump();
     const closed = driver.last("model.interrupted");
     expect(closed.payload?.settlement).toEqual({ ...reserved, estimated: true });
-    expect(closed.header).toMatchObject({ costKind: "estimated", cause: driver.last("model.requested").header.id });
-    expect(driver.effects()).toMatchObject([{ type: "call_model", step: 1, attempt: 2, recovery: true }]);
+    expect(closed.header).toMatchObject({
+      costKind: "estimated",
+      cause: driver.last("model.requested").header.id,
+    });
+    expect(driver.effects()).toMatchObject([
+      { type: "call_model", step: 1, attempt: 2, recovery: true },
+    ]);
   });
 
   test("[G5] with a recorded answer is not asked again", () => {
@@ -147,6 +172,12 @@ describe("the bound of recovery", () => {
     expect(driver.last("run.failed").payload?.reason).toBe("recovery_exhausted");
     driver.send("next");
     driver.pumpAll();
-    expect(driver.prompts.at(-1)?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool", "user"]);
+    expect(driver.prompts.at(-1)?.messages.map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      "tool",
+      "user",
+    ]);
   });
 });

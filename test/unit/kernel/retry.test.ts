@@ -4,7 +4,13 @@ import { backoffMs, MAX_RETRY_AFTER_MS, retryAt } from "#kernel/retry.ts";
 import { estimateTokens } from "#kernel/tokens.ts";
 
 const POLICY = { maxAttempts: 3, baseDelayMs: 1_000, maxDelayMs: 10_000 };
-const attempt = { failures: 1, retryable: true, retryAfterMs: null, intentId: "evt_1", now: 50_000 };
+const attempt = {
+  failures: 1,
+  retryable: true,
+  retryAfterMs: null,
+  intentId: "evt_1",
+  now: 50_000,
+};
 
 describe("the next attempt", () => {
   test("[K6] comes after a backoff that doubles, is jittered and bounded, and is the same on replay", () => {
@@ -22,7 +28,9 @@ describe("the next attempt", () => {
 
   test("[K6] waits for Retry-After when that is longer, and not when it is shorter", () => {
     expect(retryAt(POLICY, "rate_limited", { ...attempt, retryAfterMs: 60_000 })).toBe(110_000);
-    expect(retryAt(POLICY, "rate_limited", { ...attempt, retryAfterMs: 1 })).toBe(50_000 + backoffMs(POLICY, 1, "evt_1"));
+    expect(retryAt(POLICY, "rate_limited", { ...attempt, retryAfterMs: 1 })).toBe(
+      50_000 + backoffMs(POLICY, 1, "evt_1"),
+    );
   });
 
   test("[K6] is not made after maxAttempts, nor for an error that is not retryable, nor after hours", () => {
@@ -30,7 +38,9 @@ describe("the next attempt", () => {
     expect(retryAt(POLICY, "overloaded", { ...attempt, failures: 3 })).toBeNull();
     expect(retryAt(POLICY, "overloaded", { ...attempt, retryable: false })).toBeNull();
     expect(retryAt(POLICY, "unauthorized", attempt)).toBeNull();
-    expect(retryAt(POLICY, "rate_limited", { ...attempt, retryAfterMs: MAX_RETRY_AFTER_MS + 1 })).toBeNull();
+    expect(
+      retryAt(POLICY, "rate_limited", { ...attempt, retryAfterMs: MAX_RETRY_AFTER_MS + 1 }),
+    ).toBeNull();
   });
 });
 
@@ -47,6 +57,8 @@ describe("the token estimate", () => {
   });
 
   test("[K13] never exceeds the characters, so that cutting always gets somewhere", () => {
-    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => estimateTokens(text) <= text.length));
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => estimateTokens(text) <= text.length),
+    );
   });
 });

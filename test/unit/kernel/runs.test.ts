@@ -13,11 +13,18 @@ function answer(driver: KernelDriver, spec: AnswerSpec): void {
   driver.answer(spec);
   driver.pumpAll();
 }
-const limits = (change: Partial<AgentManifest["limits"]>): Partial<AgentManifest> => ({ limits: { ...MANIFEST.limits, ...change } });
-const count = (driver: KernelDriver, type: string): number => driver.types().filter((item) => item === type).length;
-const finishOf = (driver: KernelDriver): string | undefined => driver.last("run.completed").payload?.finish;
+const limits = (change: Partial<AgentManifest["limits"]>): Partial<AgentManifest> => ({
+  limits: { ...MANIFEST.limits, ...change },
+});
+const count = (driver: KernelDriver, type: string): number =>
+  driver.types().filter((item) => item === type).length;
+const finishOf = (driver: KernelDriver): string | undefined =>
+  driver.last("run.completed").payload?.finish;
 const UNKNOWN = { name: "nope", refusal: { code: "unknown_tool", message: "no" } } as const;
-const TRUNCATED = { name: "put", refusal: { code: "tool_args_truncated", message: "cut" } } as const;
+const TRUNCATED = {
+  name: "put",
+  refusal: { code: "tool_args_truncated", message: "cut" },
+} as const;
 
 describe("how a run ends", () => {
   test("[K4] with finish stop, once", () => {
@@ -94,7 +101,9 @@ describe("how a run ends", () => {
     const off = { ok: false, issues: ["/total: expected a number"] } as const;
     answer(driver, { text: "{}", output: off });
     expect(driver.last("context.added").payload?.kind).toBe("repair");
-    expect(JSON.stringify(driver.prompts.at(-1)?.messages.at(-1))).toContain("/total: expected a number");
+    expect(JSON.stringify(driver.prompts.at(-1)?.messages.at(-1))).toContain(
+      "/total: expected a number",
+    );
     answer(driver, { text: "{}", output: off });
     expect(driver.last("run.failed").payload?.reason).toBe("output_invalid");
     expect(count(driver, "model.requested")).toBe(2);
@@ -147,9 +156,18 @@ describe("caps", () => {
     const driver = new KernelDriver(limits({ maxCostMicros: 1_000 })).create();
     driver.send("go");
     const price = { inputMicrosPerMillion: 0, outputMicrosPerMillion: 4_990_000 };
-    const ask = (output: number) => nextEffects(driver.state, { now: 1, epoch: 1, price: { ...price, outputMicrosPerMillion: output } });
-    expect(ask(4_990_000)).toMatchObject([{ type: "call_model", reservation: { costMicros: 998 } }]);
-    expect(ask(5_010_000)).toMatchObject([{ type: "record", drafts: [{ type: "run.failed", payload: { reason: "cost_cap" } }] }]);
+    const ask = (output: number) =>
+      nextEffects(driver.state, {
+        now: 1,
+        epoch: 1,
+        price: { ...price, outputMicrosPerMillion: output },
+      });
+    expect(ask(4_990_000)).toMatchObject([
+      { type: "call_model", reservation: { costMicros: 998 } },
+    ]);
+    expect(ask(5_010_000)).toMatchObject([
+      { type: "record", drafts: [{ type: "run.failed", payload: { reason: "cost_cap" } }] },
+    ]);
   });
 
   test("[G11] calls per tool are counted over the run, and one too many is refused", () => {
@@ -162,6 +180,13 @@ describe("caps", () => {
     expect(driver.last("tool.refused").payload?.refusal.code).toBe("tool_call_limit");
     driver.finishTool();
     driver.pumpAll();
-    expect(driver.prompts.at(-1)?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "tool"]);
+    expect(driver.prompts.at(-1)?.messages.map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+      "tool",
+      "tool",
+    ]);
   });
 });
