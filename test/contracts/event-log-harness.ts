@@ -37,7 +37,7 @@ export interface LogHarness {
   /** Takes one event away, behind the log's back. */
   dropEvent(seq: number): void;
   rewriteHeader(seq: number, header: string): void;
-  damageSnapshots(): void;
+  damageSnapshot(seq: number): void;
   /** Bytes of the largest stored row. */
   largestRow(): number;
   /** All rows of all tables, as text: equal when nothing was written. */
@@ -74,7 +74,7 @@ export function createSqlLogHarness(parts: SqlHarnessParts): LogHarness {
     tallied: () => Object.fromEntries(database.exec("SELECT type, count FROM tally").map((row) => [String(row["type"]), Number(row["count"])])),
     dropEvent: (seq) => void database.exec("DELETE FROM events WHERE seq = ?", seq),
     rewriteHeader: (seq, header) => void database.exec("UPDATE events SET header = ? WHERE seq = ?", header, seq),
-    damageSnapshots: () => void database.exec("UPDATE snapshots SET state = CAST('{}' AS BLOB)"),
+    damageSnapshot: (seq) => void database.exec("UPDATE snapshots SET state = CAST('{}' AS BLOB) WHERE seq = ?", seq),
     largestRow: () => Math.max(...["events", "blob_chunks", "snapshots"].map((table) => largestRow(database, table))),
     dump: () => JSON.stringify(TABLES.map((table) => database.exec(`SELECT * FROM ${table}`).map((row) => Object.values(row).map(String)))),
     close: () => parts.close?.(),

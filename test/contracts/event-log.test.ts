@@ -74,8 +74,10 @@ function createMemoryHarness(): LogHarness {
       const row = events.get(String(seq));
       if (row !== undefined) events.set(String(seq), { ...row, header });
     },
-    damageSnapshots: () => {
-      for (const [key, row] of snapshots.entries()) snapshots.set(key, { ...row, state: new TextEncoder().encode("{}") });
+    damageSnapshot: (seq) => {
+      for (const [key, row] of snapshots.entries()) {
+        if (row.seq === seq) snapshots.set(key, { ...row, state: new TextEncoder().encode("{}") });
+      }
     },
     // A value in memory has no row to outgrow; the limit is a rule of SQLite.
     largestRow: () => 0,
@@ -84,6 +86,17 @@ function createMemoryHarness(): LogHarness {
   };
 }
 
-eventLogContract("memory", createMemoryHarness);
-eventLogContract("node-sqlite :memory:", () => createSqlLogHarness({ database: migrated(new NodeSqlite()), hasher, ids }));
-eventLogContract("node-sqlite file", createFileHarness);
+type Body = (harness: LogHarness) => void | Promise<void>;
+
+const using = (makeHarness: () => LogHarness) => async (body: Body): Promise<void> => {
+  const harness = makeHarness();
+  try {
+    await body(harness);
+  } finally {
+    harness.close();
+  }
+};
+
+eventLogContract("memory", using(createMemoryHarness));
+eventLogContract("node-sqlite :memory:", using(() => createSqlLogHarness({ database: migrated(new NodeSqlite()), hasher, ids })));
+eventLogContract("node-sqlite file", using(createFileHarness));

@@ -2,9 +2,9 @@
  * The contract of EventLog: rules L1 to L5, L7, L8 and L11 here, the rest in event-log-lifecycle.ts. Runs against any
  * harness, in Node and in workerd; nothing here imports a runtime.
  */
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { verifyChain } from "#audit/hash-chain.ts";
-import type { EventHeader, EventLog } from "#ports/event-log.ts";
+import type { EventHeader, EventLog, EventScope } from "#ports/event-log.ts";
 import { canonicalJson, fromUtf8, utf8, type Json } from "#shared/json.ts";
 import type { LogHarness, TestEvents } from "./event-log-harness.ts";
 import { eventLogLifecycle } from "./event-log-lifecycle.ts";
@@ -34,28 +34,25 @@ export function codeOf(work: () => unknown): string | null {
   }
 }
 
-export function eventLogContract(name: string, makeHarness: () => LogHarness): void {
+/** One test on a fresh harness. */
+export type Check = (title: string, body: (harness: LogHarness) => void | Promise<void>) => void;
+
+/**
+ * `withHarness` makes a harness, awaits the body on it and closes it; in workerd it does so inside of an object, the only
+ * place where its storage may be touched.
+ */
+export function eventLogContract(name: string, withHarness: (body: (harness: LogHarness) => void | Promise<void>) => Promise<void>): void {
+  const check: Check = (title, body) => test(title, () => withHarness(body));
   describe(`event log: ${name}`, () => {
-    let harnesses: LogHarness[] = [];
-    const start = (): LogHarness => {
-      const harness = makeHarness();
-      harnesses.push(harness);
-      return harness;
-    };
-    afterEach(() => {
-      for (const harness of harnesses) harness.close();
-      harnesses = [];
-    });
-    orderAndTransaction(start);
-    chainAndPayload(start);
-    writers(start);
-    eventLogLifecycle(start);
+    orderAndTransaction(check);
+    chainAndPayload(check);
+    writers(check);
+    eventLogLifecycle(check);
   });
 }
 
-function orderAndTransaction(start: () => LogHarness): void {
-  test("[L1] seq is gapless from 1 across appends, restarts and a clock that runs backwards", () => {
-    const harness = start();
+function orderAndTransaction(check: Check): void {
+  check("[L1] seq is gapless from 1 across appends, restarts and a clock that runs backwards", (harness) => {
     const log = harness.open();
     expect(log.head()).toEqual({ seq: 0, hash: ZEROS });
     log.append([note("a"), note("b")], { at: 2_000 });
@@ -67,8 +64,8 @@ function orderAndTransaction(start: () => LogHarness): void {
     expect(reopened.logId).toBe(log.logId);
   });
 
-  test("[L1] reads are bounded from both ends, forwards and backwards", () => {
-    const log = start().open();
+  check("[L1] reads are bounded from both ends, forwards and backwards", (harness) => {
+    const log = harness.open();
     fill(log, 6);
     const seqs = (options: Parameters<typeof log.read>[0]): readonly number[] => log.read(options).map((event) => event.header.seq);
     expect(seqs({ from: 2, to: 4 })).toEqual([2, 3, 4]);
@@ -79,14 +76,12 @@ function orderAndTransaction(start: () => LogHarness): void {
     expect(log.get(9)).toBeNull();
   });
 
-  test("[L1] what append returns is what a read returns", () => {
-    const harness = start();
+  check("[L1] what append returns is what a read returns", (harness) => {
     const stored = harness.open().append([note("é 漢 😀"), { type: "note.counted", payload: { count: 3 } }], { at: 5 });
     expect(harness.open().read()).toEqual(stored);
   });
 
-  test("[L2] a throw from within undoes events, chunks, projections, epoch and the caller's nested append", () => {
-    const harness = start();
+  check("[L2] a throw from within undoes events, chunks, projections, epoch and the caller's nested append", (harness) => {
     const log = harness.open({ projections: [harness.tally(1)] });
     const before = harness.dump();
     const attempt = (): unknown =>
@@ -108,8 +103,7 @@ function orderAndTransaction(start: () => LogHarness): void {
     expect(harness.open().epoch).toBe(log.epoch + 1);
   });
 
-  test("[L2] a rollback later in a writer's life leaves its vocabulary and chain sound", () => {
-    const harness = start();
+  check("[L2] a rollback later in a writer's life leaves its vocabulary and chain sound", (harness) => {
     const log = harness.open();
     fill(log, 2);
     const fail = (): never => {
@@ -122,8 +116,7 @@ function orderAndTransaction(start: () => LogHarness): void {
     expect(harness.open({ catalogue: older as never }).mode).toMatchObject({ reason: "log_newer_than_code" });
   });
 
-  test("[L2] within sees the events in place, and an inner failure that is swallowed still refuses the whole", () => {
-    const harness = start();
+  check("[L2] within sees the events in place, and an inner failure that is swallowed still refuses the whole", (harness) => {
     const log = harness.open();
     const seen: number[] = [];
     log.append([note("a")], { at: 1, within: (events) => seen.push(events.length, log.head().seq) });
@@ -139,8 +132,7 @@ function orderAndTransaction(start: () => LogHarness): void {
     expect(log.head().seq).toBe(1);
   });
 
-  test("[L2] an append that expects another head is a conflict and writes nothing", () => {
-    const harness = start();
+  check("[L2] an append that expects another head is a conflict and writes nothing", (harness) => {
     const log = harness.open();
     fill(log, 1);
     const before = harness.dump();
@@ -150,9 +142,8 @@ function orderAndTransaction(start: () => LogHarness): void {
   });
 }
 
-function chainAndPayload(start: () => LogHarness): void {
-  test("[L3] the hash covers the stored header text, which is canonical and holds the previous hash", () => {
-    const harness = start();
+function chainAndPayload(check: Check): void {
+  check("[L3] the hash covers the stored header text, which is canonical and holds the previous hash", (harness) => {
     const log = harness.open();
     fill(log, 3);
     let previous = ZEROS;
@@ -166,8 +157,7 @@ function chainAndPayload(start: () => LogHarness): void {
     expect(log.head()).toEqual({ seq: 3, hash: previous });
   });
 
-  test("[L4] the payload digest covers salt and stored bytes, and no two events share a salt", () => {
-    const harness = start();
+  check("[L4] the payload digest covers salt and stored bytes, and no two events share a salt", (harness) => {
     const log = harness.open();
     log.append([note("same"), note("same")], { at: 1 });
     const rows = log.raw();
@@ -180,8 +170,7 @@ function chainAndPayload(start: () => LogHarness): void {
     expect(new Set(rows.map((row) => (JSON.parse(row.header) as EventHeader).payload.digest)).size).toBe(2);
   });
 
-  test("[L4] erasing takes salt, payload and chunks, nothing else, and the chain still verifies", () => {
-    const harness = start();
+  check("[L4] erasing takes salt, payload and chunks, nothing else, and the chain still verifies", (harness) => {
     const log = harness.open();
     log.append([note("small secret"), note("large secret".repeat(50_000)), note("kept")], { at: 1 });
     const before = log.raw();
@@ -199,16 +188,14 @@ function chainAndPayload(start: () => LogHarness): void {
     expect(verifyChain(log.raw(), harness.hasher).ok).toBe(true);
   });
 
-  test("[L4] erasing an event that is not there erases nothing", () => {
-    const harness = start();
+  check("[L4] erasing an event that is not there erases nothing", (harness) => {
     const log = harness.open();
     fill(log, 1);
     expect(codeOf(() => log.erase([1, 7]))).toBe("not_found");
     expect(log.get(1)?.payload).toEqual({ text: "note 0" });
   });
 
-  test("[L7] lone surrogates in keys and values become U+FFFD before hashing, pairs and look-alikes stay", () => {
-    const harness = start();
+  check("[L7] lone surrogates in keys and values become U+FFFD before hashing, pairs and look-alikes stay", (harness) => {
     const log = harness.open();
     const texts = ["a\ud800b", "\udc00", "😀", "literal \\ud800 text"];
     const stored = log.append(texts.map(note), { at: 1 });
@@ -220,8 +207,7 @@ function chainAndPayload(start: () => LogHarness): void {
     expect(verifyChain(log.raw(), harness.hasher).ok).toBe(true);
   });
 
-  test("[L8] five megabytes of three-byte characters come back whole, in rows that stay small", () => {
-    const harness = start();
+  check("[L8] five megabytes of three-byte characters come back whole, in rows that stay small", (harness) => {
     const log = harness.open();
     const text = "漢".repeat(1_750_000);
     const [event] = log.append([note(text)], { at: 1 });
@@ -238,8 +224,8 @@ function chainAndPayload(start: () => LogHarness): void {
     expect(verifyChain(log.raw(), harness.hasher).ok).toBe(true);
   });
 
-  test("[L11] a header has every field, unused ones null, in a fixed set", () => {
-    const log = start().open({ defaults: { tenant: "acme", agent: "clerk", thread: "t1" } });
+  check("[L11] a header has every field, unused ones null, in a fixed set", (harness) => {
+    const log = harness.open({ defaults: { tenant: "acme", agent: "clerk", thread: "t1" } });
     log.append([{ ...note("x"), scope: { run: "run_1", step: 2, origin: ["tool", "web"], thread: "t2" }, id: "evt_fixed" }], { at: 9 });
     const header = JSON.parse(log.raw()[0]?.header ?? "") as { readonly [key: string]: Json };
     expect(Object.keys(header)).toEqual(FIELDS);
@@ -248,25 +234,26 @@ function chainAndPayload(start: () => LogHarness): void {
     expect(header).toMatchObject({ id: "evt_fixed", tenant: "acme", thread: "t2", step: 2, version: 1 });
   });
 
-  test.each([
+  const refused: readonly (readonly [string, EventScope])[] = [
     ["an address", { actor: "jo@example.com" }],
     ["a path", { subject: "notes/secret.txt" }],
     ["a text", { call: "please refund me" }],
     ["a fraction", { costMicros: 0.5 }],
     ["unsorted origins", { origin: ["web", "tool"] }],
     ["a lone surrogate", { run: "\ud800" }],
-  ])("[L11] a header refuses %s and nothing is stored", (_what, scope) => {
-    const harness = start();
-    const log = harness.open();
-    const before = harness.dump();
-    expect(() => log.append([{ ...note("x"), scope }], { at: 1 })).toThrow("invariant violated");
-    expect(harness.dump()).toBe(before);
-  });
+  ];
+  for (const [what, scope] of refused) {
+    check(`[L11] a header refuses ${what} and nothing is stored`, (harness) => {
+      const log = harness.open();
+      const before = harness.dump();
+      expect(() => log.append([{ ...note("x"), scope }], { at: 1 })).toThrow("invariant violated");
+      expect(harness.dump()).toBe(before);
+    });
+  }
 }
 
-function writers(start: () => LogHarness): void {
-  test("[L5] the writer that opened before another one's first append is refused", () => {
-    const harness = start();
+function writers(check: Check): void {
+  check("[L5] the writer that opened before another one's first append is refused", (harness) => {
     const first = harness.open();
     fill(first, 1);
     const second = harness.open();
@@ -278,8 +265,7 @@ function writers(start: () => LogHarness): void {
     expect(second.read().map((event) => event.header.epoch)).toEqual([1, 1, 2]);
   });
 
-  test("[L5] of two writers that opened at the same epoch only one may append", () => {
-    const harness = start();
+  check("[L5] of two writers that opened at the same epoch only one may append", (harness) => {
     const one = harness.open();
     const other = harness.open();
     expect(one.epoch).toBe(other.epoch);
@@ -289,8 +275,7 @@ function writers(start: () => LogHarness): void {
     expect(one.read()).toHaveLength(2);
   });
 
-  test("[L5] a wake that only reads writes nothing", () => {
-    const harness = start();
+  check("[L5] a wake that only reads writes nothing", (harness) => {
     fill(harness.open(), 2);
     const before = harness.dump();
     const reader = harness.open();

@@ -217,15 +217,19 @@ export class ChainedEventLog<M> implements EventLog<M> {
     let expected = from;
     while (expected <= to) {
       const rows = this.#rows({ from: expected, to, limit: SLICE });
+      if (rows.length === 0) this.#quarantine(expected);
       for (const row of rows) {
-        if (row.seq !== expected) break;
+        if (row.seq !== expected) this.#quarantine(expected);
         visit(this.#decode(row));
         expected += 1;
       }
-      if (rows.length > 0 && rows.at(-1)?.seq === expected - 1) continue;
-      this.#close("log_corrupt", `event ${expected} is missing`);
-      throw new AppError("log_corrupt", `event ${expected} is missing`, { kind: "faulted", detail: { seq: expected } });
     }
+  }
+
+  #quarantine(missing: number): never {
+    const message = `event ${missing} is missing`;
+    this.#close("log_corrupt", message);
+    throw new AppError("log_corrupt", message, { kind: "faulted", detail: { seq: missing } });
   }
 
   /** Cheap checks of an opened log: the newest row fits its hash, and the code knows every type it holds. */
