@@ -1,0 +1,297 @@
+import { describe, expect, test } from "vitest";
+import { DEFAULT_HOOKS, NO_GUARDRAIL } from "#runner/default-hooks.ts";
+import type { EffectView, GateHooks } from "#runner/gate-hooks.ts";
+import { CrashBoundary } from "#test/support/crash-boundary.ts";
+import { ask, say, ScriptModel } from "#test/support/scripted-model.ts";
+import { ThreadHarness } from "#test/support/thread-harness.ts";
+import { hangUntilAborted, World } from "#test/support/world.ts";
+
+function recordingHooks(trail: string[]): GateHooks {
+  const note = <T>(name: string, view: EffectView, answer: T): T => {
+    trail.push(`${name} ${view.kind}`);
+    return answer;
+  };
+  return {
+    policy: { check: (view) => note("policy", view, { allow: true, verdict: "rule-7" }) },
+    guardrail: {
+      holdsLiveText: false,
+      input: (view) => note("guardrail", view, { allow: true, verdict: "clean" }),
+      toolOutput: (view, text) => note("output", view, text),
+      modelText: (view, text) => note("output", view, text),
+    },
+    loopGuard: { check: (view) => note("loop-guard", view, { allow: true, verdict: "fresh" }) },
+    budget: {
+      reserve: (view) => note("reserve", view, { allow: true, reservation: view.reservation }),
+      settle: (view) => note("settle", view, undefined),
+    },
+  };
+}
+
+describe("order", () => {
+  test("[G1] every effect crosses policy, guardrail, loop guard, budget, intent, dispatch, output guardrail, outcome, settlement", async () => {
+    const trail: string[] = [];
+    const world = new World();
+    const model = new ScriptModel([ask(["look"]), say("done")]);
+    const tool = world.tool("look", "read", () => {
+      trail.push("dispatch tool");
+      return "seen";
+    });
+    const thread = new ThreadHarness({
+      model,
+      tools: [tool],
+      hooks: recordingHooks(trail),
+      boundary: {
+        cross: (point) => {
+          trail.push(point);
+        },
+      },
+    });
+    thread.send("go");
+    await thread.finish();
+    const start = (kind: string): string[] => ["before_intent", `policy ${kind}`, `guardrail ${kind}`, `loop-guard ${kind}`, `reserve ${kind}`, "after_intent"];
+    expect(trail).toEqual([
+      ...[...start("model"), "after_dispatch", "settle model", "after_outcome"],
+      ...[...start("tool"), "dispatch tool", "after_dispatch", "output tool", "settle tool", "after_outcome"],
+      ...[...start("model"), "after_dispatch", "output model", "settle model", "after_outcome"],
+    ]);
+  });
+
+  test("[G2] the intent is durable, with the key the tool gets, before the tool runs", async () => {
+    const world = new World();
+    const model = new ScriptModel([ask(["look"]), say("done")]);
+    const thread = new ThreadHarness({
+      model,
+      tools: [
+        world.tool("look", "read", (_args, { idempotencyKey }) => {
+          expect(thread.of("tool.started").map(({ payload }) => payload?.idempotencyKey)).toEqual([idempotencyKey]);
+          return "seen";
+        }),
+      ],
+    });
+    thread.send("go");
+    await thread.finish();
+    expect(world.executions).toHaveLength(1);
+    expect(model.keys).toEqual(thread.of("model.requested").map(({ header }) => header.id));
+  });
+
+  test("[G3] the intent records verdicts and reservation, the outcome the settlement", async () => {
+    const thread = new ThreadHarness({
+      model: new ScriptModel([say("hi")]),
+      hooks: recordingHooks([]),
+      prices: { price: () => ({ version: "p1", inputMicrosPerMillion: 1_000_000, cachedInputMicrosPerMillion: 500_000, outputMicrosPerMillion: 2_000_000 }) },
+    });
+    thread.send("go");
+    await thread.finish();
+    const [intent] = thread.of("model.requested");
+    expect(intent?.payload?.verdicts).toEqual({ policy: "rule-7", guardrail: "clean", loopGuard: "fresh" });
+    expect(intent?.payload?.reservation.tokens).toBeGreaterThan(1_000);
+    const [outcome] = thread.of("model.answered");
+    expect(outcome?.payload?.settlement).toEqual({ costMicros: 20, tokens: 15, estimated: false });
+    expect(outcome?.header).toMatchObject({ costMicros: 20, costKind: "normal", priceVersion: "p1", cause: intent?.header.id });
+  });
+});
+
+describe("refusals", () => {
+  const refusing = (part: Partial<GateHooks>): { thread: ThreadHarness; world: World; model: ScriptModel } => {
+    const world = new World();
+    const model = new ScriptModel([ask(["pay"]), say("understood")]);
+    const thread = new ThreadHarness({ model, tools: [world.tool("pay", "once")], hooks: { ...DEFAULT_HOOKS, ...part } });
+    return { thread, world, model };
+  };
+  const denyTools = { code: "denied_by_policy", message: "no payments on Sundays" } as const;
+
+  test("[G4] a policy's refusal is an event that the model sees, and nothing is dispatched", async () => {
+    const { thread, world, model } = refusing({
+      policy: { check: (view) => (view.kind === "tool" ? { allow: false, refusal: denyTools } : { allow: true, verdict: "allow" }) },
+    });
+    thread.send("pay");
+    await thread.finish();
+    expect(world.executions).toEqual([]);
+    expect(thread.types()).not.toContain("tool.started");
+    expect(thread.of("tool.refused").map(({ payload }) => payload?.refusal)).toEqual([denyTools]);
+    expect(JSON.stringify(model.requests[1]?.messages)).toContain("no payments on Sundays");
+    expect(thread.run("run_1")).toMatchObject({ status: "completed", text: "understood" });
+  });
+
+  test("[G4] a hook that throws refuses: an effect that could not be judged was not allowed", async () => {
+    const { thread, world } = refusing({
+      loopGuard: {
+        check: (view) => {
+          if (view.kind === "tool") throw new Error("guard is down");
+          return { allow: true, verdict: "none" };
+        },
+      },
+    });
+    thread.send("pay");
+    await thread.finish();
+    expect(world.executions).toEqual([]);
+    expect(thread.of("tool.refused")).toHaveLength(1);
+    expect(JSON.stringify(thread.events())).not.toContain("guard is down");
+  });
+
+  test("[G4] a refused model call ends the run with the reason, and no request leaves", async () => {
+    const { thread, model } = refusing({ budget: { reserve: () => ({ allow: false, cap: "cost_cap", message: "the tenant has no money left" }), settle: () => undefined } });
+    thread.send("pay");
+    await thread.finish();
+    expect(model.requests).toEqual([]);
+    expect(thread.run("run_1")).toMatchObject({ status: "failed", reason: "cost_cap" });
+    expect(thread.run("run_1").message).toContain("no money left");
+  });
+
+  test("[T10] a tool that needs approval is never run without one", async () => {
+    const world = new World();
+    const model = new ScriptModel([ask(["refund"]), say("asked")]);
+    const thread = new ThreadHarness({ model, tools: [world.tool("refund", "once", undefined, { approval: "always" })] });
+    thread.send("refund");
+    await thread.finish();
+    expect(world.executions).toEqual([]);
+    expect(thread.of("tool.refused").map(({ payload }) => payload?.refusal.code)).toEqual(["approval_required"]);
+  });
+});
+
+describe("guardrails", () => {
+  test("[T2] arguments a guardrail replaced are what intent and tool see", async () => {
+    const world = new World();
+    const model = new ScriptModel([ask(["mail", { to: "a@example.com" }]), say("sent")]);
+    const thread = new ThreadHarness({
+      model,
+      tools: [world.tool("mail", "once")],
+      hooks: { guardrail: { ...NO_GUARDRAIL, input: (view) => (view.kind === "tool" ? { allow: true, verdict: "redacted", args: { to: "[mail]" } } : { allow: true, verdict: "none" }) } },
+    });
+    thread.send("mail");
+    await thread.finish();
+    expect(world.executions.map(({ args }) => args)).toEqual([{ to: "[mail]" }]);
+    expect(thread.of("tool.started").map(({ payload }) => payload?.args)).toEqual([{ to: "[mail]" }]);
+  });
+
+  test("[G1] what the output guardrail returns is what is stored and shown; its failure withholds", async () => {
+    const world = new World();
+    const model = new ScriptModel([ask(["look"]), ask(["look"]), say("the key is s3cret")]);
+    let asked = 0;
+    const thread = new ThreadHarness({
+      model,
+      tools: [world.tool("look", "read", () => "token=s3cret")],
+      hooks: {
+        guardrail: {
+          ...NO_GUARDRAIL,
+          toolOutput: (_view, text) => {
+            asked += 1;
+            if (asked === 2) throw new Error("scanner down");
+            return text.replace("s3cret", "***");
+          },
+          modelText: (_view, text) => text.replace("s3cret", "***"),
+        },
+      },
+    });
+    thread.send("look");
+    await thread.finish();
+    expect(thread.of("tool.finished").map(({ payload }) => [payload?.result.status, payload?.result.output])).toEqual([
+      ["ok", "token=***"],
+      ["error", "The result was withheld: it could not be screened."],
+    ]);
+    expect(thread.run("run_1").text).toBe("the key is ***");
+    expect(JSON.stringify(thread.events())).not.toContain("s3cret");
+  });
+});
+
+describe("closed intents", () => {
+  test("[G10] [K16] a result that arrives after the cancel is recorded on its run as late, and no prompt shows it", async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const world = new World();
+    const model = new ScriptModel([ask(["pay"]), say("second run")]);
+    const thread = new ThreadHarness({ model, tools: [world.tool("pay", "once", async () => held.then(() => "receipt 42"))] });
+    thread.send("pay");
+    const driving = thread.finish();
+    await expect.poll(() => thread.of("tool.started").length).toBe(1);
+    expect(thread.cancel("run_1").ok).toBe(true);
+    await driving;
+    expect(thread.run("run_1").status).toBe("cancelled");
+    release();
+    await expect.poll(() => thread.of("tool.late").length).toBe(1);
+    const [late] = thread.of("tool.late");
+    expect(late?.payload?.result).toMatchObject({ status: "ok", output: "receipt 42" });
+    expect(late?.header).toMatchObject({ run: "run_1", call: thread.of("tool.started")[0]?.header.call });
+    thread.send("again");
+    await thread.finish();
+    expect(JSON.stringify(model.requests.at(-1))).not.toContain("receipt 42");
+  });
+
+  test("[G10] [L5] a process whose epoch is old cannot write an outcome, and nobody is thrown at", async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const world = new World();
+    const thread = new ThreadHarness({ model: new ScriptModel([ask(["pay"]), say("done")]), tools: [world.tool("pay", "once", async () => held.then(() => "receipt"))] });
+    thread.send("pay");
+    const old = thread.runtime;
+    const oldDrive = old.drive();
+    await expect.poll(() => world.executions.length).toBe(1);
+    thread.reopen();
+    await thread.finish();
+    const head = thread.log.head().seq;
+    release();
+    await expect(oldDrive).resolves.toEqual({ next: "idle" });
+    expect(thread.log.head().seq).toBe(head);
+    expect(thread.of("tool.finished").map(({ payload }) => payload?.result.code)).toEqual(["outcome_unknown"]);
+    expect(old.submit({ type: "set_state", state: 1, bytes: 1 }, { actor: "usr_1", idempotencyKey: null, bodyDigest: "" })).toMatchObject({
+      ok: false,
+      error: { reason: "read_only" },
+    });
+  });
+
+  test("[G10] the effects of a cancelled run are aborted at once", async () => {
+    const world = new World();
+    const thread = new ThreadHarness({ model: new ScriptModel([ask(["slow"])]), tools: [world.tool("slow", "read", hangUntilAborted)] });
+    thread.send("go");
+    const driving = thread.finish();
+    await expect.poll(() => world.executions.length).toBe(1);
+    thread.cancel("run_1");
+    await driving;
+    expect(thread.types().at(-1)).toBe("run.cancelled");
+    expect(thread.of("tool.late")).toEqual([]);
+  });
+});
+
+describe("spending", () => {
+  const prices = { price: () => ({ version: "p1", inputMicrosPerMillion: 0, cachedInputMicrosPerMillion: 0, outputMicrosPerMillion: 1_000_000 }) };
+
+  test("[G11] a run ends before a call that could pass its cost cap, reservation counted", async () => {
+    const world = new World();
+    const model = new ScriptModel(Array.from({ length: 9 }, () => ask(["look"])));
+    const limits = { maxSteps: 50, maxCostMicros: 1_012, maxTokens: null, maxQueuedInputs: 1 };
+    const thread = new ThreadHarness({ model, tools: [world.tool("look", "read")], manifest: { limits }, prices });
+    thread.send("go");
+    await thread.finish();
+    // Each step costs 5 and reserves 1,000: after three steps 15 + 1,000 would pass 1,012.
+    expect(model.requests).toHaveLength(3);
+    expect(thread.run("run_1")).toMatchObject({ status: "failed", reason: "cost_cap", costMicros: 15 });
+  });
+
+  test("[G11] calls per tool and steps are capped", async () => {
+    const world = new World();
+    const model = new ScriptModel(Array.from({ length: 9 }, () => ask(["look"])));
+    const tool = world.tool("look", "read", undefined, { limits: { timeoutMs: 100, maxResultBytes: 100, maxCallsPerRun: 2 } });
+    const limits = { maxSteps: 4, maxCostMicros: null, maxTokens: null, maxQueuedInputs: 1 };
+    const thread = new ThreadHarness({ model, tools: [tool], manifest: { limits } });
+    thread.send("go");
+    await thread.finish();
+    expect(world.executions).toHaveLength(2);
+    expect(thread.of("tool.refused").map(({ payload }) => payload?.refusal.code)).toEqual(["tool_call_limit", "tool_call_limit"]);
+    expect(model.requests).toHaveLength(4);
+    expect(thread.run("run_1").finish).toBe("step_cap");
+  });
+
+  test("[G12] an attempt the process did not survive is closed as interrupted, and the next one's cost is recovery", async () => {
+    // Crossings of a model call: before_intent, after_intent, after_dispatch.
+    const boundary = new CrashBoundary(3);
+    const thread = new ThreadHarness({ model: new ScriptModel([say("hello")]), prices, boundary });
+    thread.send("go");
+    await expect(thread.finish()).rejects.toThrow("crashed");
+    thread.boundary = new CrashBoundary();
+    thread.reopen();
+    await thread.finish();
+    expect(thread.of("model.interrupted")).toHaveLength(1);
+    expect(thread.of("model.answered").map(({ header }) => [header.attempt, header.costKind, header.costMicros])).toEqual([[2, "recovery", 5]]);
+    expect(thread.run("run_1")).toMatchObject({ status: "completed", recoveryMicros: 5 });
+  });
+});
