@@ -2,9 +2,12 @@
  * Follows one run to its end over as many connections as that takes. A stream that ends before the run did is opened
  * again after the last position seen, so that each event arrives once whatever happened to the server.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "./api.mjs";
 import { readEvents } from "./sse.mjs";
 
+/** A server that ends each stream at once must not be asked in a tight loop. */
+const REOPEN_MS = 250;
 const FINAL = new Set(["run.completed", "run.failed", "run.cancelled"]);
 
 /** Calls `onFrame(kind, data)` for each frame; resolves with the type of the event that ended the run. */
@@ -25,6 +28,7 @@ export async function followRun({ api, receipt, signal, onFrame }) {
       // A body that breaks off is a server that went away; anything it said on purpose is an answer.
       if (signal.aborted || (error instanceof ApiError && !isPassing(error))) throw error;
     }
+    await sleep(REOPEN_MS, undefined, { signal });
   }
 }
 

@@ -10,7 +10,7 @@ export function banner({ url, model, wantedPort, port, state }) {
 Holdfast runs at ${url}${moved}
 
 ${model === null ? SCRIPTED : `  Model   ${model}`}
-  API     ${url}/docs
+  API     ${url}/v1/reference
   State   ${state}/ (kept between starts; delete it to begin anew)
 
 Next, in another terminal:

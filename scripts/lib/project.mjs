@@ -14,6 +14,7 @@ export function toolEnv(extra = {}) {
     PATH: `${BIN}:${process.env.PATH ?? ""}`,
     WRANGLER_SEND_METRICS: "false",
     NO_UPDATE_NOTIFIER: "1",
+    WRANGLER_LOG_PATH: join(ROOT, ".wrangler/logs"),
     CLOUDFLARE_CF_FETCH_ENABLED: "false",
     ...extra,
   };

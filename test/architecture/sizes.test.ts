@@ -23,7 +23,7 @@ describe("sizes", () => {
     const folders = ["src", "durable-objects", "workflows", "scripts", "web", "bench"];
     const over = folders
       .flatMap(sourceFiles)
-      .filter((file) => !file.endsWith(".gen.ts"))
+      .filter((file) => !file.endsWith(".generated.ts"))
       .map((file) => ({ file, lines: lines(file) }))
       .filter((measured) => measured.lines > CEILING);
     expect(over).toEqual([]);

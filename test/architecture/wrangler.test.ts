@@ -62,15 +62,17 @@ describe("each wrangler file", () => {
     ]);
   });
 
-  it.each(CONFIGS)(
-    "%s explains each binding in a comment on the line above or beside it",
-    (file) => {
-      const lines = readFileSync(file, "utf8").split("\n");
-      const bare = lines.filter((line, at) => {
-        if (!/^(binding|name|[A-Z][A-Z0-9_]+) = |^\s+\{ name = /.test(line)) return false;
-        return !line.includes("# ") && !(lines[at - 1] ?? "").startsWith("#");
+  it.each(CONFIGS)("%s explains each binding and variable in a comment", (file) => {
+    const blocks = readFileSync(file, "utf8").split("\n\n");
+    const bare = blocks.flatMap((block) => {
+      const lines = block.split("\n");
+      const explained = lines[0]?.startsWith("#") === true;
+      return lines.filter((line, at) => {
+        if (line.trimStart().startsWith("{ name = ")) return !line.includes("# ");
+        if (/^[A-Z][A-Z0-9_]+ = /.test(line)) return !(lines[at - 1] ?? "").startsWith("#");
+        return line.startsWith("binding = ") && !explained;
       });
-      expect(bare).toEqual([]);
-    },
-  );
+    });
+    expect(bare).toEqual([]);
+  });
 });
