@@ -6,12 +6,11 @@ import { spawn } from "node:child_process";
 import { createWriteStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readJson, writeJson } from "./dev-state.mjs";
-import { killAll, processTree, signalAll, stillRunning } from "./processes.mjs";
+import { endTree, killAll, processTree, stillRunning } from "./processes.mjs";
 import { ROOT, toolEnv } from "./project.mjs";
 
 const READY_DEADLINE_MS = 90_000;
 const POLL_MS = 100;
-const STOP_GRACE_MS = 5000;
 /** Lines of wrangler that tell a user nothing. */
 const NOISE = /Unable to fetch the `Request\.cf` object|^\s*$|TypeError: fetch failed|Falling back/;
 
@@ -95,15 +94,13 @@ export async function startServer({ state, config, port, main, onLine = () => {}
   }
   const [owner] = processTree(process.pid);
   writeJson(state.server, { url, owner, processes: processTree(child.pid) });
-  return { url, exited, pid: child.pid, stop: () => stop(child.pid), kill: () => kill(child.pid) };
-}
-
-async function stop(pid) {
-  const tree = processTree(pid);
-  signalAll(tree.slice(0, 1), "SIGTERM");
-  const until = Date.now() + STOP_GRACE_MS;
-  while (stillRunning(tree).length > 0 && Date.now() < until) await sleep(50);
-  await killAll(stillRunning(tree));
+  return {
+    url,
+    exited,
+    pid: child.pid,
+    stop: () => endTree(child.pid),
+    kill: () => kill(child.pid),
+  };
 }
 
 /** As power loss of the process: all of the tree at once, with no chance to finish anything. */
