@@ -41,6 +41,18 @@ function versions(check: Check): void {
     });
   }
 
+  check("[L6] a writer that opened before a newer one used an unknown type closes at its first append", (harness) => {
+    const writer = harness.open();
+    fill(writer, 1);
+    const old = harness.open({ catalogue: older });
+    expect(old.mode).toEqual({ writable: true });
+    writer.append([{ type: "note.counted", payload: { count: 1 } }], { at: 1 });
+    const before = harness.dump();
+    expect(codeOf(() => old.append([note("no")], { at: 1 }))).toBe("log_newer_than_code");
+    expect(old.mode).toMatchObject({ writable: false, reason: "log_newer_than_code" });
+    expect(harness.dump()).toBe(before);
+  });
+
   check("[L6] an older version is brought up on read, the stored bytes stay", (harness) => {
     fill(harness.open(), 1);
     const upcast = (_type: string, version: number, payload: Json): Json => ({ ...(payload as object), from: version });
