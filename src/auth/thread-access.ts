@@ -11,6 +11,7 @@ import type { Clock } from "#ports/clock.ts";
 import type { Directory } from "#ports/directory.ts";
 import type {
   Caller,
+  FileUpload,
   Reply,
   SendMessage,
   ThreadGateway,
@@ -44,16 +45,17 @@ export class ThreadAccess {
     this.#deps = deps;
   }
 
-  stub(caller: Caller, place: ThreadPlace): ThreadStub {
-    return this.#deps.gateway.thread({ ...place, tenant: caller.tenant });
+  stub(caller: Caller, { agent, thread }: ThreadPlace): ThreadStub {
+    return this.#deps.gateway.thread({ tenant: caller.tenant, agent, thread });
   }
 
   async create(caller: Caller, place: ThreadPlace, thread: NewThread): Promise<Reply<ThreadView>> {
     const { directory, clock } = this.#deps;
     const now = clock.now();
     const record = await directory.register({
-      ...place,
       tenant: caller.tenant,
+      agent: place.agent,
+      thread: place.thread,
       owner: caller.id,
       title: thread.title,
       createdAt: now,
@@ -79,7 +81,7 @@ export class ThreadAccess {
   writeFile(
     caller: Caller,
     place: ThreadPlace,
-    file: { readonly path: string; readonly content: Uint8Array; readonly idempotencyKey: string | null },
+    file: FileUpload,
   ): Promise<FileWritten> {
     return this.#orCreate(caller, place, (stub) =>
       stub.writeFile(caller, file),

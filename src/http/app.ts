@@ -5,7 +5,6 @@
  * No CORS: a browser on another origin gets no answer it can read.
  */
 import { Hono } from "hono";
-import { routePath } from "hono/route";
 import type { Context, MiddlewareHandler } from "hono";
 import type { Authenticate, AuthDeps } from "#auth/authenticate.ts";
 import { createAuth } from "#auth/authenticate.ts";
@@ -27,6 +26,8 @@ export interface AppDeps
   readonly assets: ((request: Request) => Promise<Response>) | null;
 }
 
+const PUBLIC_PATHS = ["/", "/healthz", "/v1/openapi.json", "/v1/reference", "/v1/reference.js"];
+
 /** Throws AppError `config_invalid` when the token secret is too short. Build it once per isolate: it holds caches. */
 export function createApp(deps: AppDeps): Hono<RestEnv> {
   const { authenticate, userTokens } = createAuth(deps);
@@ -42,7 +43,7 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
   );
   const { assets } = deps;
   if (assets !== null) app.get("/swagger/*", async (c) => ownHeaders(await assets(c.req.raw)));
-  for (const path of ["/", "/healthz", "/v1/openapi.json", "/v1/reference", "/v1/reference.js"]) {
+  for (const path of PUBLIC_PATHS) {
     app.all(path, (c) => refuse(c, failure("method_not_allowed"), { headers: { allow: "GET, HEAD" } }));
   }
   app.use("/v1/*", requirePrincipal(authenticate));
@@ -59,25 +60,21 @@ function aroundRequest({ ids, clock, log }: AppDeps): MiddlewareHandler<RestEnv>
   return async (c, next) => {
     const startedAt = clock.now();
     c.set("requestId", ids.next("req"));
-    c.set("errorCode", null);
-    c.set("errorReason", null);
     await next();
     c.res.headers.set("x-request-id", c.get("requestId"));
     setSecurityHeaders(c.res.headers, { https: new URL(c.req.url).protocol === "https:" });
     const principal = c.get("principal");
-    const route = routePath(c, -1);
     log({
       at: startedAt,
       requestId: c.get("requestId"),
       method: c.req.method,
-      route: route.includes("*") && !route.endsWith("/files/*") ? null : route,
+      route: c.get("route") ?? (PUBLIC_PATHS.includes(c.req.path) ? c.req.path : null),
       status: c.res.status,
       durationMs: clock.now() - startedAt,
-      // Unset until authentication, although the type of the variables cannot say so.
       tenant: principal?.tenant ?? null,
       principal: principal?.id ?? null,
-      code: c.get("errorCode"),
-      reason: c.get("errorReason"),
+      code: c.get("errorCode") ?? null,
+      reason: c.get("errorReason") ?? null,
     });
   };
 }

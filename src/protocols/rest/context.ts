@@ -39,11 +39,14 @@ export interface RestDeps {
 export type RestEnv = {
   Variables: {
     requestId: string;
-    principal: Principal;
+    /** Unset until authentication. */
+    principal: Principal | undefined;
+    /** Pattern of the matched route, for the log. */
+    route: string | undefined;
     /** Code of the problem that was answered, for the log. */
-    errorCode: ErrorCode | null;
+    errorCode: ErrorCode | undefined;
     /** Why, in words that only the operator sees. */
-    errorReason: string | null;
+    errorReason: string | undefined;
   };
 };
 export type RestContext = Context<RestEnv>;

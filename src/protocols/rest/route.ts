@@ -13,7 +13,7 @@ import type { BodyLimit } from "./body.ts";
 import { MAX_JSON_BYTES, readJson } from "./body.ts";
 import type { RestContext, RestEnv } from "./context.ts";
 import { refuse } from "./context.ts";
-import { parseIdempotencyKey, parseWith } from "./decode.ts";
+import { parseFilePath, parseIdempotencyKey, parseWith } from "./decode.ts";
 import { failure } from "./errors.ts";
 import { IdempotencyKey, ProblemDoc } from "./wire.ts";
 
@@ -62,6 +62,7 @@ export function addRoute<P extends z.ZodType, Q extends z.ZodType, B extends z.Z
   const path = toPattern(spec.path);
   router.methods.set(path, (router.methods.get(path) ?? new Set()).add(spec.method.toUpperCase()));
   router.api.on(spec.method, path, async (c) => {
+    c.set("route", `/v1${spec.path}`);
     const call = await decode(c, spec);
     return call.ok ? spec.handle(call.value) : refuse(c, call.error);
   });
@@ -84,11 +85,14 @@ async function decode<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodT
   spec: RouteSpec<P, Q, B>,
 ): Promise<Result<RouteCall<z.output<P>, z.output<Q>, z.output<B>>, Failure>> {
   const principal = c.get("principal");
+  if (principal === undefined) return err(failure("unauthenticated"));
   if (spec.scope !== null && !hasScope(principal, spec.scope)) {
     return err(failure("forbidden", `This needs the scope ${spec.scope}.`, { scope: spec.scope }));
   }
   // An id outside the alphabet names nothing, so it is missing and not malformed (Z5).
-  const params = spec.params.safeParse(c.req.param());
+  const path = spec.path.endsWith("{path}") ? parseFilePath(c.req.url) : ok(undefined);
+  if (!path.ok) return path;
+  const params = spec.params.safeParse({ ...c.req.param(), path: path.value });
   if (!params.success) return err(failure("not_found"));
   const query = parseWith(spec.query, c.req.query(), "query");
   if (!query.ok) return query;

@@ -14,13 +14,13 @@ import { AppError } from "#shared/errors.ts";
 import type { BodyLimit } from "./body.ts";
 import { readBytes } from "./body.ts";
 import { answer, refuse } from "./context.ts";
-import { parseFilePath, parseRange } from "./decode.ts";
+import { parseRange } from "./decode.ts";
 import { failure } from "./errors.ts";
 import { fileHeaders } from "./file-headers.ts";
 import { binary, json } from "./responses.ts";
 import { addRoute } from "./route.ts";
 import { isAgent } from "./routes-threads.ts";
-import { FileListDoc, FileWrittenDoc, FilesQuery, NoQuery, ReceiptDoc, ThreadParams } from "./wire.ts";
+import { FileListDoc, FileParams, FileWrittenDoc, FilesQuery, NoQuery, ReceiptDoc, ThreadParams } from "./wire.ts";
 
 const BASE = "/agents/{agent}/threads/{thread}/files";
 /** An RPC message holds 32 MiB in all; what surrounds the content is far below 64 KiB. */
@@ -28,8 +28,8 @@ const FILE_LIMIT: BodyLimit = { maxBytes: 32 * 1024 * 1024 - 65_536, code: "file
 /** How much of a file is held in memory while it is sent. */
 const SLICE_BYTES = 4 * 1024 * 1024;
 
-type FileCall = RouteCall<ThreadPlace, unknown, unknown>;
-const file = { path: `${BASE}/{path}`, tag: "files", params: ThreadParams, query: NoQuery } as const;
+type FileCall = RouteCall<ThreadPlace & { readonly path: string }, unknown, unknown>;
+const file = { path: `${BASE}/{path}`, tag: "files", params: FileParams, query: NoQuery } as const;
 
 export function addFileRoutes(router: Router, deps: RestDeps): void {
   addRoute(router, {
@@ -76,33 +76,27 @@ export function addFileRoutes(router: Router, deps: RestDeps): void {
     scope: "files:write",
     responses: json(200, ReceiptDoc),
     handle: async ({ c, principal, params }) => {
-      const path = parseFilePath(c.req.url);
-      if (!path.ok) return refuse(c, path.error);
       const caller = toCaller(principal);
       const stub = deps.threads.stub(caller, params);
-      return answer(c, await stub.deleteFile(caller, path.value), (receipt) => receipt);
+      return answer(c, await stub.deleteFile(caller, params.path), (receipt) => receipt);
     },
   });
 }
 
 async function writeFile(deps: RestDeps, { c, principal, params, idempotencyKey }: FileCall): Promise<Response> {
-  const path = parseFilePath(c.req.url);
-  if (!path.ok) return refuse(c, path.error);
   if (!isAgent(deps, params.agent)) return refuse(c, failure("agent_unknown"));
   const content = await readBytes(c.req.raw, FILE_LIMIT);
   if (!content.ok) return refuse(c, content.error);
-  const file = { path: path.value, content: content.value, idempotencyKey };
-  const written = await deps.threads.writeFile(toCaller(principal), params, file);
+  const upload = { path: params.path, content: content.value, idempotencyKey };
+  const written = await deps.threads.writeFile(toCaller(principal), params, upload);
   if (!written.ok) return refuse(c, written.error);
   const { receipt, stat } = written.value;
   return Response.json({ receipt, file: stat }, { headers: { etag: `"${stat.digest}"` } });
 }
 
 async function readFile(deps: RestDeps, { c, principal, params }: FileCall): Promise<Response> {
-  const path = parseFilePath(c.req.url);
-  if (!path.ok) return refuse(c, path.error);
   const caller = toCaller(principal);
-  const source = { stub: deps.threads.stub(caller, params), caller, path: path.value };
+  const source = { stub: deps.threads.stub(caller, params), caller, path: params.path };
   const wantsBody = c.req.method !== "HEAD" && c.req.header("range") === undefined;
   const first = await readSlice(source, 0, wantsBody ? SLICE_BYTES : 0);
   if (!first.ok) return refuse(c, first.error);

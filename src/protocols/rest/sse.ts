@@ -36,6 +36,7 @@ export function toEventStream(
 ): ReadableStream<Uint8Array> {
   const lines = new FrameLines(frames);
   let quiet = false;
+  let left = false;
   let stopTimer = () => {};
   return new ReadableStream<Uint8Array>({
     start(controller) {
@@ -47,6 +48,8 @@ export function toEventStream(
     },
     async pull(controller) {
       const next = await readBlock(lines);
+      // Leaving ends the read that was under way; what it brought has nobody to go to.
+      if (left) return;
       quiet = false;
       if (next.type === "block") {
         controller.enqueue(utf8(next.text));
@@ -60,6 +63,7 @@ export function toEventStream(
       controller.close();
     },
     async cancel(reason) {
+      left = true;
       stopTimer();
       await lines.cancel(reason);
     },

@@ -17,8 +17,11 @@ import { utf8 } from "#shared/json.ts";
 const MAX_TEXT_BYTES = 200_000;
 const MAX_PAGE = 200;
 
-/** JSON.parse made it, so it is JSON. */
-const AnyJson = z.unknown().openapi({ description: "Any JSON value." }) as unknown as z.ZodType<Json>;
+/** JSON.parse made it, so it is JSON. A member of this type is never absent, which the document then says too. */
+const AnyJson = z
+  .unknown()
+  .refine((value) => value !== undefined)
+  .openapi({ description: "Any JSON value." }) as unknown as z.ZodType<Json>;
 const JsonRecord = z.record(z.string(), AnyJson);
 const Millis = z.int().openapi({ description: "Epoch milliseconds." });
 const Sha256 = z.string().openapi({ description: "SHA-256, lower-case hex." });
@@ -32,6 +35,9 @@ const MessageIdText = z.string().refine(isMessageId, { error: TOKEN_RULE });
 export const AgentParams = z.object({ agent: AgentNameParam });
 export const ThreadParams = AgentParams.extend({ thread: ThreadIdText });
 export const RunParams = ThreadParams.extend({ run: z.string().refine(isRunId) });
+export const FileParams = ThreadParams.extend({
+  path: z.string().openapi({ description: "The file's path. It may hold `/`, plain or as %2F.", example: "data.csv" }),
+});
 export const EventParams = ThreadParams.extend({ seq: digits({ min: 1, max: Number.MAX_SAFE_INTEGER }) });
 export const NoParams = z.object({});
 export const NoQuery = z.strictObject({});

@@ -1,0 +1,108 @@
+/** The whole HTTP application over fakes, with keys of two tenants, and requests in one line. */
+import type { AgentManifest } from "#kernel/manifest.ts";
+import type { KeyRecord } from "#ports/key-store.ts";
+import type { RequestLogEntry } from "#observability/request-log.ts";
+import type { TenantId } from "#shared/ids.ts";
+import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
+import { toEventLine, toManifestLine } from "#audit/export.ts";
+import { createApp } from "#http/app.ts";
+import { trusted } from "#shared/ids.ts";
+import { utf8 } from "#shared/json.ts";
+import { FakeGateway } from "./fake-gateway.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { MemoryDirectory } from "./memory-directory.ts";
+import { MemoryKeyStore } from "./memory-key-store.ts";
+import { SeededIds } from "./seeded-ids.ts";
+
+export const TOKEN_SECRET = "a secret of tests that is long enough";
+const USER_SCOPES = ["threads:read", "threads:write", "files:read", "files:write"];
+export const SERVICE_SCOPES = [...USER_SCOPES, "tokens:mint", "audit", "erase"];
+
+export const MANIFEST: AgentManifest = {
+  name: "analyst",
+  description: "Answers questions about files.",
+  instructions: "The operator's own words.",
+  route: "embedded/scripted",
+  settings: { maxOutputTokens: 100, temperature: null },
+  contextTokens: 1_000,
+  limits: { maxSteps: 5, maxCostMicros: null, maxTokens: null, maxQueuedInputs: 5 },
+  retry: { maxAttempts: 2, baseDelayMs: 1, maxDelayMs: 2 },
+  tools: [],
+  maxRepairs: 1,
+};
+
+export const keyText = (letter: string): string => `hf_${letter.repeat(43)}`;
+
+export function createTestApp(options: { readonly tokenSecret?: string | null } = {}) {
+  const gateway = new FakeGateway();
+  const directory = new MemoryDirectory();
+  const keys = new MemoryKeyStore();
+  const clock = new ManualClock();
+  const hasher = new NodeHasher();
+  const logged: RequestLogEntry[] = [];
+  const { tokenSecret = TOKEN_SECRET } = options;
+  const app = createApp({
+    gateway,
+    directory,
+    keys,
+    clock,
+    hasher,
+    tokenSecret,
+    ids: new SeededIds(),
+    agents: [{ definition: "d".repeat(64), manifest: MANIFEST }],
+    exportFormat: { toManifestLine, toEventLine },
+    assets: null,
+    log: (entry) => logged.push(entry),
+  });
+
+  const addKey = (text: string, over: Partial<KeyRecord> = {}): KeyRecord => {
+    const record: KeyRecord = {
+      id: `key_${text.at(-1)}`,
+      tenant: trusted<TenantId>("acme"),
+      kind: "service",
+      name: "test",
+      scopes: SERVICE_SCOPES,
+      createdAt: 1,
+      expiresAt: null,
+      revokedAt: null,
+      ...over,
+    };
+    keys.set(hasher.sha256(utf8(text)), record);
+    return record;
+  };
+  addKey(keyText("a"));
+  addKey(keyText("z"), { tenant: trusted<TenantId>("zeta") });
+
+  /** `as` is a credential, or null for none. A plain object becomes a JSON body. */
+  const call = (method: string, path: string, init: CallInit = {}): Promise<Response> => {
+    const { as = keyText("a"), json, body, headers = {} } = init;
+    const all = new Headers(headers);
+    if (as !== null) all.set("authorization", `Bearer ${as}`);
+    if (json !== undefined) all.set("content-type", "application/json");
+    const payload = json === undefined ? body : JSON.stringify(json);
+    return Promise.resolve(
+      app.request(path, { method, headers: all, ...(payload === undefined ? {} : { body: payload }) }),
+    );
+  };
+  const mint = async (user: string, over: Record<string, unknown> = {}, as = keyText("a")): Promise<string> => {
+    const response = await call("POST", "/v1/tokens", { as, json: { user, ...over } });
+    const { token } = await response.json<{ token: string }>();
+    return token;
+  };
+  return { app, call, mint, addKey, gateway, directory, keys, clock, logged };
+}
+
+export interface CallInit {
+  readonly as?: string | null;
+  readonly json?: unknown;
+  readonly body?: BodyInit;
+  readonly headers?: Record<string, string>;
+}
+
+export const THREAD = "/v1/agents/analyst/threads/t1";
+
+/** A problem's body without what differs from request to request. */
+export async function problemOf(response: Response): Promise<Record<string, unknown>> {
+  const { requestId: _requestId, ...problem } = await response.json<Record<string, unknown>>();
+  return problem;
+}
