@@ -117,7 +117,7 @@ export class ToolCrossing implements Crossing {
       return {
         type: "failed",
         code: timedOut ? "tool_timeout" : toErrorCode(error),
-        message: timedOut ? `The tool gave no result within ${timeoutMs} ms.` : toErrorMessage(error),
+        message: timedOut ? timeoutMessage(this.#deps.view.pin) : toErrorMessage(error),
       };
     } finally {
       stop();
@@ -178,6 +178,11 @@ export class ToolCrossing implements Crossing {
     ];
     return { drafts, settlement: FREE, changes: [], without: null, late: null };
   }
+}
+
+function timeoutMessage({ effect, limits }: ToolPin): string {
+  const message = `The tool gave no result within ${limits.timeoutMs} ms.`;
+  return effect === "read" ? message : `${message} It may have taken effect all the same.`;
 }
 
 function toUnavailable(pin: ToolPin, tool: Tool | null): Refusal | null {
