@@ -45,7 +45,9 @@ export function toRequest(messages: readonly PromptMessage[], change: Partial<Mo
 }
 
 export async function collect(model: ScriptedModel, request: ModelRequest): Promise<ModelPart[]> {
-  return Array.fromAsync(model.stream(request, { signal: new AbortController().signal, idempotencyKey: "key" }));
+  const parts: ModelPart[] = [];
+  for await (const part of model.stream(request, { signal: new AbortController().signal, idempotencyKey: "key" })) parts.push(part);
+  return parts;
 }
 
 function execute(name: string, args: JsonObject, files: Files): { output: string; isError: boolean } {
