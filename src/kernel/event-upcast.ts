@@ -69,19 +69,3 @@ export const THREAD_CATALOGUE: Catalogue<ThreadEvents> = createCatalogue<ThreadE
   VERSIONS,
   {},
 );
-
-/**
- * Events that fold only by their structure: without their payload the thread could not be folded, so a host refuses to
- * erase them. They hold no texts of a person.
- */
-const STRUCTURAL: ReadonlySet<ThreadEventType> = new Set([
-  "definition.pinned",
-  "run.started",
-  "model.requested",
-  "model.interrupted",
-  "tool.interrupted",
-]);
-
-export function isErasable(type: ThreadEventType): boolean {
-  return !STRUCTURAL.has(type);
-}

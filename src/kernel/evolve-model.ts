@@ -66,7 +66,7 @@ function openAttempt(
   if (steered.length !== payload.steered.length) return corrupt("input_unknown", event);
   const refs = resolveRefs(payload.refs, state.lastRequest);
   const entries =
-    refs === null ? null : selectEntries([...state.window, ...steered.map(inputEntry)], refs);
+    refs === null ? null : selectEntries(state.window.concat(steered.map(inputEntry)), refs);
   if (refs === null || entries === null) return corrupt("refs_unknown", event);
   const intent = {
     intentId: header.id,

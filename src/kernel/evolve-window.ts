@@ -24,7 +24,7 @@ export function pushEntries(
   entries: readonly WindowEntry[],
 ): readonly WindowEntry[] {
   if (entries.length === 0) return state.window;
-  const window = [...state.window, ...entries];
+  const window = state.window.concat(entries);
   if (window.length <= 2 * MAX_ENTRIES) return window;
   return trimWindow(window, { budget: Number.MAX_SAFE_INTEGER, planSeq: state.planSeq });
 }

@@ -132,7 +132,7 @@ function callModel({ state, run, pin, context }: Live): readonly Effect[] {
   const { limits, settings } = manifest;
   if (run.step >= limits.maxSteps) return [complete(run, "step_cap")];
   const budget = manifest.contextTokens - settings.maxOutputTokens - pin.tokens;
-  const entries = trimWindow([...state.window, ...run.steering.map(inputEntry)], {
+  const entries = trimWindow(state.window.concat(run.steering.map(inputEntry)), {
     budget: Math.max(MIN_WINDOW_TOKENS, budget),
     planSeq: state.planSeq,
   });

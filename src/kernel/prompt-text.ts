@@ -47,8 +47,14 @@ export function planText(payload: ThreadEvents["plan.updated"] | null): string {
   return `<runtime-note kind="plan">\nYour plan as you last recorded it:\n${lines.join("\n")}\n</runtime-note>`;
 }
 
-/** What the model is shown of its own answer: nothing when there is neither text nor a call (K9). */
+/**
+ * What the model is shown of its own answer: nothing when there is neither text nor a call (K9). Reasoning without text
+ * may still carry a signature that the provider wants back with its calls.
+ */
 export function shownParts(parts: readonly AnswerPart[]): readonly AnswerPart[] {
-  const shown = parts.filter((part) => part.type === "call" || !isBlank(part.text));
+  const shown = parts.filter((part) => {
+    if (part.type === "call") return true;
+    return !isBlank(part.text) || (part.type === "reasoning" && part.meta !== null);
+  });
   return shown.some((part) => part.type !== "reasoning") ? shown : [];
 }

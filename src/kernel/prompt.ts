@@ -159,7 +159,8 @@ export class PromptCompiler {
   readonly #hasher: Hasher;
   readonly #read: (seq: number) => ThreadEvent | null;
   #head: { readonly key: string; readonly digest: string } | null = null;
-  #links: readonly Link[] = [];
+  #links: Link[] = [];
+  #messages: readonly PromptMessage[] = [];
 
   constructor(hasher: Hasher, read: (seq: number) => ThreadEvent | null) {
     this.#hasher = hasher;
@@ -169,23 +170,28 @@ export class PromptCompiler {
   /** Throws `TypeError` when a reference names no event: the caller's window is not of this log. */
   compile(source: PromptSource): CompiledPrompt {
     const head = this.#headFor(source);
-    const links = this.#sharedLinks(source.window);
-    const known = new Map(this.#links.map((link) => [link.ref[0], link]));
-    let last = links.at(-1);
-    for (const ref of source.window.slice(links.length)) {
-      last = this.#next(ref, last ?? null, { head, known });
-      links.push(last);
+    const links = this.#links;
+    const shared = this.#sharedLength(source.window);
+    // What trimming moved is not compiled again, only chained again.
+    const moved = new Map(links.splice(shared).map((link) => [link.ref[0], link]));
+    if (moved.size > 0) this.#messages = toMessages(links);
+    try {
+      for (const ref of source.window.slice(shared)) {
+        links.push(this.#next(ref, links.at(-1) ?? null, { head, moved }));
+      }
+    } catch (error) {
+      // Half a prompt must not look like the last one.
+      this.clear();
+      throw error;
     }
-    this.#links = links;
-    const messages = links.flatMap((link) => (link.message === null ? [] : [link.message]));
-    return {
-      request: { ...preamble(source.manifest, source.output), messages },
-      digest: last?.digest ?? head,
-    };
+    this.#messages = this.#messages.concat(toMessages(links.slice(shared)));
+    const request = { ...preamble(source.manifest, source.output), messages: this.#messages };
+    return { request, digest: links.at(-1)?.digest ?? head };
   }
 
   clear(): void {
     this.#links = [];
+    this.#messages = [];
     this.#head = null;
   }
 
@@ -194,23 +200,24 @@ export class PromptCompiler {
     if (this.#head?.key === key) return this.#head.digest;
     this.#head = { key, digest: preambleDigest(this.#hasher, manifest, output) };
     // Every link chains from the head.
-    this.#links = [];
+    this.#links.length = 0;
+    this.#messages = [];
     return this.#head.digest;
   }
 
-  #sharedLinks(window: readonly PromptRef[]): Link[] {
+  #sharedLength(window: readonly PromptRef[]): number {
     let shared = 0;
     while (isSameRef(this.#links[shared]?.ref, window[shared])) shared += 1;
-    return this.#links.slice(0, shared);
+    return shared;
   }
 
   #next(
     ref: PromptRef,
     previous: Link | null,
-    { head, known }: { readonly head: string; readonly known: ReadonlyMap<number, Link> },
+    { head, moved }: { readonly head: string; readonly moved: ReadonlyMap<number, Link> },
   ): Link {
     const open = previous?.calls ?? NO_CALLS;
-    const kept = known.get(ref[0]);
+    const kept = moved.get(ref[0]);
     const message =
       kept !== undefined && isSameRef(kept.ref, ref) ? kept.message : this.#compile(ref, open);
     const before = previous?.digest ?? head;
@@ -223,6 +230,10 @@ export class PromptCompiler {
     if (event === null) throw new TypeError(`no event ${ref[0]} to compile a prompt from`);
     return compileMessage(ref, event, calls);
   }
+}
+
+function toMessages(links: readonly Link[]): readonly PromptMessage[] {
+  return links.flatMap((link) => (link.message === null ? [] : [link.message]));
 }
 
 function callsAfter(message: PromptMessage | null, before: OpenCalls): OpenCalls {

@@ -141,7 +141,7 @@ export function resolveRefs(
 ): readonly PromptRef[] | null {
   if (refs.base === null) return refs.add;
   if (base === null || base.seq !== refs.base || refs.drop > base.refs.length) return null;
-  return [...base.refs.slice(refs.drop), ...refs.add];
+  return base.refs.slice(refs.drop).concat(refs.add);
 }
 
 /** The entries that `refs` name, as cut by them, in their order; null when one is not among the candidates. */

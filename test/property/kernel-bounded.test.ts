@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { KernelDriver, MANIFEST, toolPin } from "#test/support/kernel-driver.ts";
-import { MAX_ENTRIES } from "#kernel/window.ts";
+import { FULL_EVERY, MAX_ENTRIES } from "#kernel/window.ts";
 
 const size = (driver: KernelDriver): number =>
   JSON.stringify(THREAD_FOLD.dump(driver.state)).length;
@@ -36,6 +36,11 @@ describe("a run of 2,000 steps", () => {
       ),
     );
     expect(widest).toBeLessThan(MAX_ENTRIES * 20);
+    const fulls = driver.events.flatMap((event) =>
+      event.type === "model.requested" ? [event.payload?.refs.base === null] : [],
+    );
+    expect(fulls.map(String).join("")).not.toContain("false".repeat(FULL_EVERY));
+    expect(fulls.filter((isFull) => !isFull).length).toBeGreaterThan(fulls.length / 2);
     // Exact counts, not clocks: what evolve walks is the window, and that is as long at the end as near the start.
     const windowAt = (seq: number): number =>
       driver.events.slice(0, seq).reduce(THREAD_FOLD.evolve, THREAD_FOLD.initial()).window.length;

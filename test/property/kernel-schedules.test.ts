@@ -1,7 +1,7 @@
 /** Random schedules of answers, results, crashes, repeats, cancellations and steering, over the pure kernel. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isErasable } from "#kernel/event-upcast.ts";
+import { isErasable } from "#kernel/erasure.ts";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { rebuildPrompt } from "#audit/rebuild-prompt.ts";
 import type { PromptMessage } from "#ports/model.ts";

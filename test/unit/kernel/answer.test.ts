@@ -170,7 +170,7 @@ describe("what providers disagree on", () => {
     expect(read([{ type: "text", text: "hi" }], { finish: "length" }).finish).toBe("length");
   });
 
-  test("[G5] deltas are joined; signed reasoning stays apart", () => {
+  test("[K9] deltas are joined to whole parts; signed reasoning stays apart", () => {
     const { parts } = read([
       { type: "reasoning", text: "a", meta: null },
       { type: "reasoning", text: "b", meta: { signature: "1" } },

@@ -169,7 +169,7 @@ describe("a message", () => {
 });
 
 describe("other commands", () => {
-  test("[K1] a thread is created once, and nothing is accepted before", () => {
+  test("[Z4] a thread has its owner, once, before anything else is accepted", () => {
     const driver = new KernelDriver();
     expect(reason(driver.send("hi"))).toBe("thread_missing");
     driver.create();
@@ -188,7 +188,7 @@ describe("other commands", () => {
     expect(driver.state.shared).toEqual({ a: 1 });
   });
 
-  test("[T6] file commands become file events", () => {
+  test("[K1] file commands are acknowledged for the events that they append", () => {
     const driver = thread();
     driver.command({ type: "write_file", path: "a.txt", digest: "d", bytes: 3 });
     driver.command({ type: "delete_file", path: "a.txt" });

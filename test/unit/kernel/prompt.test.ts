@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { rebuildPrompt } from "#audit/rebuild-prompt.ts";
-import { isErasable } from "#kernel/event-upcast.ts";
+import { canErase, isErasable } from "#kernel/erasure.ts";
 import type { ThreadEvent } from "#kernel/events.ts";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { cutText, PromptCompiler } from "#kernel/prompt.ts";
+import { shownParts } from "#kernel/prompt-text.ts";
 import { KernelDriver, nodeHasher } from "#test/support/kernel-driver.ts";
 
 const logOf = (events: readonly ThreadEvent[]) => ({
@@ -182,7 +183,47 @@ describe("its digest", () => {
   });
 });
 
+describe("a compiler", () => {
+  test("[K11] that met a missing event starts over, and gives the same prompt as a new one", () => {
+    const driver = oneStep();
+    const window = driver.state.lastRequest?.refs ?? [];
+    const source = { manifest: driver.manifest, definition: "def1", output: null, window };
+    let isBroken = true;
+    const compiler = new PromptCompiler(nodeHasher, (seq) =>
+      isBroken && seq > 5 ? null : (driver.events[seq - 1] ?? null),
+    );
+    expect(() => compiler.compile(source)).toThrow(TypeError);
+    isBroken = false;
+    const compiled = compiler.compile(source);
+    expect(compiled.digest).toBe(driver.last("model.requested").payload?.digest);
+    expect(compiled.request.messages).toEqual(driver.prompts.at(-1)?.messages);
+  });
+
+  test("[K9] keeps reasoning without text when it is signed, and only together with its answer", () => {
+    const signed = { type: "reasoning", text: "", meta: { signature: "s" } } as const;
+    expect(shownParts([signed, { type: "text", text: "hi" }])).toHaveLength(2);
+    expect(
+      shownParts([
+        { ...signed, meta: null },
+        { type: "text", text: "hi" },
+      ]),
+    ).toHaveLength(1);
+    expect(shownParts([signed])).toEqual([]);
+  });
+});
+
 describe("an erased payload", () => {
+  test("[L4] is one of a run that has ended, or an input: the live run still needs the others", () => {
+    const driver = oneStep();
+    const at = (type: ThreadEvent["type"]) => ({ seq: driver.last(type).header.seq, type });
+    expect(canErase(driver.state, at("model.answered"))).toBe(false);
+    expect(canErase(driver.state, at("input.received"))).toBe(true);
+    driver.answer({ text: "done" });
+    driver.pumpAll();
+    expect(canErase(driver.state, at("model.answered"))).toBe(true);
+    expect(canErase(driver.state, at("model.requested"))).toBe(false);
+  });
+
   test("[K8] of an answer takes its calls and their results with it", () => {
     const driver = oneStep();
     driver.answer({ text: "done" });
