@@ -6,24 +6,24 @@ import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import agents from "agents/vite";
 import { defineConfig } from "vitest/config";
 
-/** What workerd says of a call that was in flight when a test crashed its object on purpose. */
-const CRASHES: ReadonlySet<string> = new Set([
-  "Application called abortAllDurableObjects().",
-  "Application called abort() to reset Durable Object.",
-]);
+/** What a call in flight rejects with when a test crashes its object: by all objects at once, or `ctx.abort(CRASH)`. */
+const ABORTED_ALL = "Application called abortAllDurableObjects().";
+const CRASH = "test: crash";
 
-interface ObjectReset {
+interface Unhandled {
+  readonly type?: string;
   readonly message?: string;
   readonly durableObjectReset?: boolean;
 }
 
 /**
- * Each rejected object call is reported a second time as unhandled, even where the test caught it. Only the rejections of
- * crashes are dropped, by flag and exact message: any other one is a floating promise and fails the run.
+ * Each rejected object call is reported a second time as unhandled, even where the test caught it. Only the two crashes
+ * that tests make on purpose are dropped, by exact message; any other rejection is a floating promise and fails the run.
  */
 function onUnhandledError(error: unknown): false | undefined {
-  const { message = "", durableObjectReset = false } = error as ObjectReset;
-  return durableObjectReset && CRASHES.has(message) ? false : undefined;
+  const { type, message, durableObjectReset = false } = error as Unhandled;
+  if (type !== "Unhandled Rejection") return undefined;
+  return message === ABORTED_ALL || (durableObjectReset && message === CRASH) ? false : undefined;
 }
 
 export default defineConfig({
