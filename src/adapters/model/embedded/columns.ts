@@ -69,7 +69,7 @@ const exactColumn: Find = (window, { profile, start, next }) => {
   const phrase = window.flatMap((token) => nameWords(token.text)).join(" ");
   const columns = profile.columns.filter((column) => nameWords(column.name).join(" ") === phrase);
   const only = window[0];
-  if (columns.length === 0 || only === undefined) return null;
+  if (columns.length === 0 || only === undefined || window.some((token) => nameWords(token.text).length === 0)) return null;
   // "the total price" and "number of rows" speak of an operation even where a column is called Total or Number.
   const isOperation = next !== undefined && (!isFunctionWord(next) || next.lower === "of" || next.lower === "number");
   if (window.length === 1 && !only.quoted && isFunctionWord(only) && (isOperation || only.lower !== columns[0]?.name.toLowerCase())) return null;

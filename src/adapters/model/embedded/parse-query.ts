@@ -85,7 +85,8 @@ export function parseQuery(text: string, profile: TableProfile): Result<Parsed, 
     const { unmatched } = leftOver(reading);
     return unmatched.length > 0 && query.error.reason === "no_column" ? err({ reason: "unmatched", words: unmatched }) : query;
   }
-  const unused = targets.find((column) => !JSON.stringify(query.value).includes(JSON.stringify(column.name)));
+  // A row shows all its columns; any other query must have a place for each that was named.
+  const unused = query.value.kind === "rows" ? undefined : targets.find((column) => !JSON.stringify(query.value).includes(JSON.stringify(column.name)));
   if (unused !== undefined) return err({ reason: "unmatched", words: [unused.name] });
   const left = leftOver(reading);
   if (left.unmatched.length > 0) return err({ reason: "unmatched", words: left.unmatched });
