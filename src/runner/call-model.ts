@@ -6,7 +6,13 @@
  */
 import { readAnswer, type ContentPart } from "#kernel/answer.ts";
 import type { CallModel } from "#kernel/effects.ts";
-import type { Refusal, Settlement, ThreadDraft, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import type {
+  Refusal,
+  Settlement,
+  ThreadDraft,
+  ThreadEvent,
+  ThreadEvents,
+} from "#kernel/events.ts";
 import type { AgentManifest } from "#kernel/manifest.ts";
 import { COMPILER_VERSION, type CompiledPrompt } from "#kernel/prompt.ts";
 import { retryAt } from "#kernel/retry.ts";
@@ -74,9 +80,17 @@ export class ModelCrossing implements Crossing {
     const { runId, definition } = this.#effect;
     if (refusal.code === "loop_guard") {
       const answerSeq = this.#deps.view.state.run?.lastTextSeq ?? null;
-      return [completeRun({ type: "complete_run", runId, definition, finish: "loop_guard", answerSeq }, this.#deps.eventAt)];
+      return [
+        completeRun(
+          { type: "complete_run", runId, definition, finish: "loop_guard", answerSeq },
+          this.#deps.eventAt,
+        ),
+      ];
     }
-    const payload = { reason: cap ?? "model_rejected", message: `${refusal.code}: ${refusal.message}` } as const;
+    const payload = {
+      reason: cap ?? "model_rejected",
+      message: `${refusal.code}: ${refusal.message}`,
+    } as const;
     return [{ type: "run.failed", payload, scope: { run: runId, definition } }];
   }
 
@@ -86,7 +100,16 @@ export class ModelCrossing implements Crossing {
     return {
       type: "model.requested",
       id: this.#deps.intentId,
-      payload: { compiler: COMPILER_VERSION, refs, digest, route, settings, steered, verdicts, reservation },
+      payload: {
+        compiler: COMPILER_VERSION,
+        refs,
+        digest,
+        route,
+        settings,
+        steered,
+        verdicts,
+        reservation,
+      },
       scope: this.#scope,
     };
   }
@@ -95,7 +118,10 @@ export class ModelCrossing implements Crossing {
     const { model, prompt, timers, idleMs, now, onText, intentId } = this.#deps;
     const answer: CollectedAnswer =
       model === null
-        ? { parts: [], end: failure("unavailable", `no model serves the route ${this.#effect.route}`, false) }
+        ? {
+            parts: [],
+            end: failure("unavailable", `no model serves the route ${this.#effect.route}`, false),
+          }
         : await readModelStream(model, {
             request: prompt.request,
             idempotencyKey: intentId,
@@ -117,7 +143,8 @@ export class ModelCrossing implements Crossing {
   ): Promise<Outcome> {
     const { manifest, ids, schemas } = this.#deps;
     const screened = await this.#screen(collected.filter(isContent), guardrail);
-    if (screened === null) return this.#failed([], toFailed("stream_error", "the answer could not be screened"), false);
+    if (screened === null)
+      return this.#failed([], toFailed("stream_error", "the answer could not be screened"), false);
     const { parts, finish } = readAnswer({
       parts: screened,
       finish: end.reason,
@@ -129,7 +156,8 @@ export class ModelCrossing implements Crossing {
         const pin = manifest.tools.find((tool) => tool.name === name);
         const tool = this.#deps.tools(name);
         // A tool that is gone or changed parses nothing: the gate refuses the call as unavailable (T9).
-        if (pin === undefined || tool === null || !isPinned(pin, tool)) return ok(args as JsonObject);
+        if (pin === undefined || tool === null || !isPinned(pin, tool))
+          return ok(args as JsonObject);
         return tool.parse(args);
       },
     });
@@ -140,10 +168,16 @@ export class ModelCrossing implements Crossing {
       rawFinish: end.raw,
       usage: end.usage,
       output: checkOutput(this.#effect.output, parts, schemas),
-      meta: Object.assign({}, ...collected.map((part) => (part.type === "meta" ? part.meta : {}))) as JsonObject,
+      meta: Object.assign(
+        {},
+        ...collected.map((part) => (part.type === "meta" ? part.meta : {})),
+      ) as JsonObject,
       settlement,
     };
-    return this.#outcome({ type: "model.answered", payload, scope: this.#outcomeScope(settlement) }, settlement);
+    return this.#outcome(
+      { type: "model.answered", payload, scope: this.#outcomeScope(settlement) },
+      settlement,
+    );
   }
 
   #failed(collected: readonly ModelPart[], end: Failed, isUndispatched: boolean): Outcome {
@@ -155,18 +189,34 @@ export class ModelCrossing implements Crossing {
       code,
       message: end.message.slice(0, 1_000),
       partial: collected.map((part) => (part.type === "text" ? part.text : "")).join(""),
-      retryAt: retryAt(manifest.retry, code, { failures, retryable, retryAfterMs, intentId, now: this.#deps.now() }),
+      retryAt: retryAt(manifest.retry, code, {
+        failures,
+        retryable,
+        retryAfterMs,
+        intentId,
+        now: this.#deps.now(),
+      }),
       settlement,
     };
-    return this.#outcome({ type: "model.failed", payload, scope: this.#outcomeScope(settlement) }, settlement);
+    return this.#outcome(
+      { type: "model.failed", payload, scope: this.#outcomeScope(settlement) },
+      settlement,
+    );
   }
 
   /** Fails closed: null when a part could not be screened. */
-  async #screen(parts: readonly ContentPart[], guardrail: GuardrailHook): Promise<readonly ContentPart[] | null> {
+  async #screen(
+    parts: readonly ContentPart[],
+    guardrail: GuardrailHook,
+  ): Promise<readonly ContentPart[] | null> {
     try {
       const screened: ContentPart[] = [];
       for (const part of parts) {
-        screened.push(part.type === "text" ? { type: "text", text: await guardrail.modelText(this.#deps.view, part.text) } : part);
+        screened.push(
+          part.type === "text"
+            ? { type: "text", text: await guardrail.modelText(this.#deps.view, part.text) }
+            : part,
+        );
       }
       return screened;
     } catch {

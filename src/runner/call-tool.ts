@@ -19,7 +19,15 @@ import type { ToolView } from "./gate-hooks.ts";
 import { whenAborted } from "./model-stream.ts";
 import type { Timers } from "./timers.ts";
 import { isPinned } from "./tool-pin.ts";
-import { toErrorCode, toErrorMessage, toErrorResult, toResultText, toToolResult, toUnknownResult, type ResultLimits } from "./tool-result.ts";
+import {
+  toErrorCode,
+  toErrorMessage,
+  toErrorResult,
+  toResultText,
+  toToolResult,
+  toUnknownResult,
+  type ResultLimits,
+} from "./tool-result.ts";
 
 export interface ToolCallDeps {
   readonly view: ToolView;
@@ -65,7 +73,9 @@ export class ToolCrossing implements Crossing {
   }
 
   refuse(refusal: Refusal): readonly ThreadDraft[] {
-    return [{ type: "tool.refused", payload: { name: this.#effect.name, refusal }, scope: this.#scope }];
+    return [
+      { type: "tool.refused", payload: { name: this.#effect.name, refusal }, scope: this.#scope },
+    ];
   }
 
   intent({ verdicts, reservation, args }: Admission): ThreadDraft {
@@ -74,7 +84,16 @@ export class ToolCrossing implements Crossing {
     return {
       type: "tool.started",
       id: intentId,
-      payload: { name, version, args: args ?? view.args, effect, idempotencyKey, mode: this.#effect.mode, verdicts, reservation },
+      payload: {
+        name,
+        version,
+        args: args ?? view.args,
+        effect,
+        idempotencyKey,
+        mode: this.#effect.mode,
+        verdicts,
+        reservation,
+      },
       scope: this.#scope,
     };
   }
@@ -83,17 +102,26 @@ export class ToolCrossing implements Crossing {
     const { view, tool, workspace } = this.#deps;
     const session = workspace.session();
     const staged: { plan: readonly PlanItem[] | null } = { plan: null };
-    const ran = await this.#run(tool, args ?? view.args, { session, staged, signal: context.signal });
+    const ran = await this.#run(tool, args ?? view.args, {
+      session,
+      staged,
+      signal: context.signal,
+    });
     await context.dispatched();
     if (ran.type === "not_happened") return this.#notHappened();
-    const limits: ResultLimits = { callId: view.callId, maxResultBytes: view.pin.limits.maxResultBytes, files: session };
+    const limits: ResultLimits = {
+      callId: view.callId,
+      maxResultBytes: view.pin.limits.maxResultBytes,
+      files: session,
+    };
     const result = await this.#toResult(ran, limits, context);
     const failed = result.status !== "ok";
     return {
       drafts: this.#outcome(result, failed ? null : staged.plan),
       settlement: FREE,
       changes: failed ? [] : session.changes(),
-      without: (error) => this.#outcome(toErrorResult(toErrorCode(error), toErrorMessage(error), limits), null),
+      without: (error) =>
+        this.#outcome(toErrorResult(toErrorCode(error), toErrorMessage(error), limits), null),
       // Giving up because it was told to says nothing about what had happened by then.
       late: ran.type === "failed" && context.signal.aborted ? null : { ...result, handle: null },
     };
@@ -102,16 +130,26 @@ export class ToolCrossing implements Crossing {
   async #run(
     tool: Tool | null,
     args: JsonObject,
-    run: { session: WorkspaceSession; staged: { plan: readonly PlanItem[] | null }; signal: AbortSignal },
+    run: {
+      session: WorkspaceSession;
+      staged: { plan: readonly PlanItem[] | null };
+      signal: AbortSignal;
+    },
   ): Promise<Ran> {
-    if (tool === null) return { type: "failed", code: "tool_unavailable", message: "The tool is gone." };
+    if (tool === null)
+      return { type: "failed", code: "tool_unavailable", message: "The tool is gone." };
     const { timeoutMs } = this.#deps.view.pin.limits;
     const deadline = new AbortController();
-    const stop = this.#deps.timers.after(timeoutMs, () => deadline.abort(new DOMException(`no result within ${timeoutMs} ms`, "TimeoutError")));
+    const stop = this.#deps.timers.after(timeoutMs, () =>
+      deadline.abort(new DOMException(`no result within ${timeoutMs} ms`, "TimeoutError")),
+    );
     const signal = AbortSignal.any([run.signal, deadline.signal]);
     try {
       // A cancelled run does not wait, but its late result is recorded, so only the deadline ends the waiting here.
-      return await Promise.race([this.#invoke(tool, args, this.#context(run, signal)), whenAborted(deadline.signal)]);
+      return await Promise.race([
+        this.#invoke(tool, args, this.#context(run, signal)),
+        whenAborted(deadline.signal),
+      ]);
     } catch (error) {
       const timedOut = deadline.signal.aborted;
       return {
@@ -125,8 +163,10 @@ export class ToolCrossing implements Crossing {
   }
 
   async #invoke(tool: Tool, args: JsonObject, context: ToolContext): Promise<Ran> {
-    if (this.#effect.mode === "execute") return { type: "value", value: await tool.execute(args, context) };
-    if (tool.check === undefined) throw new Error("The tool cannot say whether the first attempt happened.");
+    if (this.#effect.mode === "execute")
+      return { type: "value", value: await tool.execute(args, context) };
+    if (tool.check === undefined)
+      throw new Error("The tool cannot say whether the first attempt happened.");
     const checked = await tool.check(context.idempotencyKey, args, context);
     return checked.happened ? { type: "value", value: checked.result } : { type: "not_happened" };
   }
@@ -150,15 +190,25 @@ export class ToolCrossing implements Crossing {
     };
   }
 
-  async #toResult(ran: Exclude<Ran, { type: "not_happened" }>, limits: ResultLimits, context: DispatchContext): Promise<ToolResult> {
+  async #toResult(
+    ran: Exclude<Ran, { type: "not_happened" }>,
+    limits: ResultLimits,
+    context: DispatchContext,
+  ): Promise<ToolResult> {
     const text = ran.type === "value" ? toResultText(ran.value) : ran.message;
     try {
       const shown = await context.guardrail.toolOutput(this.#deps.view, text);
       if (ran.type === "value") return toToolResult(shown.toWellFormed(), limits);
-      return this.#effect.mode === "check" ? toUnknownResult(shown, limits) : toErrorResult(ran.code, shown, limits);
+      return this.#effect.mode === "check"
+        ? toUnknownResult(shown, limits)
+        : toErrorResult(ran.code, shown, limits);
     } catch {
       // Fail closed: what could not be screened is not shown.
-      return toErrorResult("denied_by_policy", "The result was withheld: it could not be screened.", limits);
+      return toErrorResult(
+        "denied_by_policy",
+        "The result was withheld: it could not be screened.",
+        limits,
+      );
     }
   }
 
@@ -168,13 +218,19 @@ export class ToolCrossing implements Crossing {
       payload: { result, settlement: FREE },
       scope: { ...this.#scope, cause: this.#deps.intentId },
     };
-    return plan === null ? [finished] : [finished, { type: "plan.updated", payload: { items: plan }, scope: this.#scope }];
+    return plan === null
+      ? [finished]
+      : [finished, { type: "plan.updated", payload: { items: plan }, scope: this.#scope }];
   }
 
   /** The check's own outcome: the call is free to run. */
   #notHappened(): Outcome {
     const drafts: readonly ThreadDraft[] = [
-      { type: "tool.interrupted", payload: { next: "rerun" }, scope: { ...this.#scope, cause: this.#deps.intentId } },
+      {
+        type: "tool.interrupted",
+        payload: { next: "rerun" },
+        scope: { ...this.#scope, cause: this.#deps.intentId },
+      },
     ];
     return { drafts, settlement: FREE, changes: [], without: null, late: null };
   }
@@ -187,7 +243,10 @@ function timeoutMessage({ effect, limits }: ToolPin): string {
 
 function toUnavailable(pin: ToolPin, tool: Tool | null): Refusal | null {
   if (tool === null) {
-    return { code: "tool_unavailable", message: `The tool ${pin.name} is no longer part of this agent. Continue without it.` };
+    return {
+      code: "tool_unavailable",
+      message: `The tool ${pin.name} is no longer part of this agent. Continue without it.`,
+    };
   }
   if (isPinned(pin, tool)) return null;
   const message = `The tool ${pin.name} has changed since this run began (${pin.version} then, ${tool.version} now). Continue without it.`;

@@ -63,13 +63,33 @@ export class CrossingFactory {
   }
 
   #model(effect: CallModel): Crossing {
-    const { models, prices, ids, schemas, tools, timers, clock, idleMs = DEFAULT_IDLE_MS } = this.#deps;
+    const {
+      models,
+      prices,
+      ids,
+      schemas,
+      tools,
+      timers,
+      clock,
+      idleMs = DEFAULT_IDLE_MS,
+    } = this.#deps;
     const manifest = this.#manifest(effect.definition);
-    const { definition, output, window, route, runId, step, attempt, inputTokens, reservation } = effect;
+    const { definition, output, window, route, runId, step, attempt, inputTokens, reservation } =
+      effect;
     const prompt = this.#compiler.compile({ manifest, definition, output, window });
     const intentId = ids.next("evt");
     return new ModelCrossing(effect, {
-      view: { kind: "model", runId, step, attempt, reservation, state: this.#journal.state, route, request: prompt.request, inputTokens },
+      view: {
+        kind: "model",
+        runId,
+        step,
+        attempt,
+        reservation,
+        state: this.#journal.state,
+        route,
+        request: prompt.request,
+        inputTokens,
+      },
       intentId,
       prompt,
       manifest,
@@ -94,7 +114,18 @@ export class CrossingFactory {
     const { state } = this.#journal;
     const intentId = ids.next("evt");
     return new ToolCrossing(effect, {
-      view: { kind: "tool", runId, step, attempt, reservation: FREE, state, callId, pin, args: this.#args(effect), mode },
+      view: {
+        kind: "tool",
+        runId,
+        step,
+        attempt,
+        reservation: FREE,
+        state,
+        callId,
+        pin,
+        args: this.#args(effect),
+        mode,
+      },
       tool: tools(name),
       plan: state.plan,
       sandbox,

@@ -2,7 +2,14 @@
  * Crossing: one effect as the gate sees it. Model calls and tool calls implement it; later effects (delegation, memory,
  * messages to humans) do too, and none has a second path.
  */
-import type { ThreadDraft, ToolResult, Refusal, Reservation, Settlement, Verdicts } from "#kernel/events.ts";
+import type {
+  ThreadDraft,
+  ToolResult,
+  Refusal,
+  Reservation,
+  Settlement,
+  Verdicts,
+} from "#kernel/events.ts";
 import type { FileChange } from "#ports/workspace.ts";
 import type { JsonObject } from "#shared/json.ts";
 import type { BudgetRefused, EffectView, GuardrailHook } from "./gate-hooks.ts";

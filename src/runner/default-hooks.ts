@@ -3,12 +3,21 @@
  * nothing else is asked of an effect than what its run allows.
  */
 import type { Prices } from "#ports/prices.ts";
-import type { BudgetHook, GateHooks, GuardrailHook, LoopGuardHook, PolicyHook } from "./gate-hooks.ts";
+import type {
+  BudgetHook,
+  GateHooks,
+  GuardrailHook,
+  LoopGuardHook,
+  PolicyHook,
+} from "./gate-hooks.ts";
 
 export const DEFAULT_POLICY: PolicyHook = {
   check: (view) =>
     view.kind === "tool" && view.pin.approval === "always"
-      ? { allow: "ask", message: `The tool ${view.pin.name} runs only after a person has approved the call, and nobody has.` }
+      ? {
+          allow: "ask",
+          message: `The tool ${view.pin.name} runs only after a person has approved the call, and nobody has.`,
+        }
       : { allow: true, verdict: "allow" },
 };
 

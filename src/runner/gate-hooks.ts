@@ -74,7 +74,9 @@ export interface BudgetRefused {
   readonly message: string;
 }
 export interface BudgetHook {
-  reserve(view: EffectView): Awaitable<{ readonly allow: true; readonly reservation: Reservation } | BudgetRefused>;
+  reserve(
+    view: EffectView,
+  ): Awaitable<{ readonly allow: true; readonly reservation: Reservation } | BudgetRefused>;
   /** The effect was not dispatched after all, or its outcome is recorded with this settlement. */
   settle(view: EffectView, reservation: Reservation, settlement: Settlement | null): void;
 }

@@ -30,7 +30,11 @@ export interface GateDeps {
 
 type Decision =
   | { readonly admitted: true; readonly admission: Admission }
-  | { readonly admitted: false; readonly refusal: Refusal; readonly cap: BudgetRefused["cap"] | null };
+  | {
+      readonly admitted: false;
+      readonly refusal: Refusal;
+      readonly cap: BudgetRefused["cap"] | null;
+    };
 
 interface Flight {
   readonly crossing: Crossing;
@@ -59,35 +63,48 @@ export class Gate {
     }
     // A hook took its time and the world moved (a cancel, a steer): what was admitted may no longer be wanted.
     if (journal.seq !== seq || journal.closed !== null) return this.#release(decisions);
-    journal.append(() => crossings.flatMap((crossing) => toDrafts(crossing, decisions.get(crossing))));
-    const flights = [...decisions].flatMap(([crossing, decision]) => this.#launch(crossing, decision));
+    journal.append(() =>
+      crossings.flatMap((crossing) => toDrafts(crossing, decisions.get(crossing))),
+    );
+    const flights = [...decisions].flatMap(([crossing, decision]) =>
+      this.#launch(crossing, decision),
+    );
     for (const flight of flights) await boundary.cross("after_intent", flight.crossing.intentId);
     for (const flight of flights) void this.#fly(flight);
   }
 
   /** True while an effect of this wake is open. Flights that were cut loose by a cancel do not count. */
   hasOpenFlights(): boolean {
-    return [...this.#flights.keys()].some((intentId) => isIntentOpen(this.#deps.journal.state, intentId));
+    return [...this.#flights.keys()].some((intentId) =>
+      isIntentOpen(this.#deps.journal.state, intentId),
+    );
   }
 
   /** Aborts what the log no longer waits for: a cancelled run's calls (K16). */
   abortClosed(reason: string): void {
     for (const [intentId, flight] of this.#flights) {
-      if (!isIntentOpen(this.#deps.journal.state, intentId)) flight.controller.abort(new DOMException(reason, "AbortError"));
+      if (!isIntentOpen(this.#deps.journal.state, intentId))
+        flight.controller.abort(new DOMException(reason, "AbortError"));
     }
   }
 
   abortAll(reason: string): void {
-    for (const flight of this.#flights.values()) flight.controller.abort(new DOMException(reason, "AbortError"));
+    for (const flight of this.#flights.values())
+      flight.controller.abort(new DOMException(reason, "AbortError"));
   }
 
   async #decide(crossing: Crossing): Promise<Decision> {
-    if (crossing.unavailable !== null) return { admitted: false, refusal: crossing.unavailable, cap: null };
+    if (crossing.unavailable !== null)
+      return { admitted: false, refusal: crossing.unavailable, cap: null };
     try {
       return await this.#askHooks(crossing);
     } catch {
       // Fail closed: an effect that could not be judged is not an effect that was allowed.
-      return { admitted: false, refusal: { code: "denied_by_policy", message: "The policy check failed." }, cap: null };
+      return {
+        admitted: false,
+        refusal: { code: "denied_by_policy", message: "The policy check failed." },
+        cap: null,
+      };
     }
   }
 
@@ -95,26 +112,40 @@ export class Gate {
     const { policy, guardrail, loopGuard, budget } = this.#deps.hooks;
     const allowed = await policy.check(crossing.view);
     if (allowed.allow === "ask") {
-      return { admitted: false, refusal: { code: "approval_required", message: allowed.message }, cap: null };
+      return {
+        admitted: false,
+        refusal: { code: "approval_required", message: allowed.message },
+        cap: null,
+      };
     }
     if (!allowed.allow) return { admitted: false, refusal: allowed.refusal, cap: null };
     const screened = await guardrail.input(crossing.view);
     if (!screened.allow) return { admitted: false, refusal: screened.refusal, cap: null };
     const args = crossing.view.kind === "tool" ? (screened.args ?? crossing.view.args) : null;
-    const view = crossing.view.kind === "tool" && args !== null ? { ...crossing.view, args } : crossing.view;
+    const view =
+      crossing.view.kind === "tool" && args !== null ? { ...crossing.view, args } : crossing.view;
     const looping = await loopGuard.check(view);
     if (!looping.allow) return { admitted: false, refusal: looping.refusal, cap: null };
     const reserved = await budget.reserve(view);
     if (!reserved.allow) {
-      return { admitted: false, refusal: { code: "budget_exhausted", message: reserved.message }, cap: reserved.cap };
+      return {
+        admitted: false,
+        refusal: { code: "budget_exhausted", message: reserved.message },
+        cap: reserved.cap,
+      };
     }
-    const verdicts: Verdicts = { policy: allowed.verdict, guardrail: screened.verdict, loopGuard: looping.verdict };
+    const verdicts: Verdicts = {
+      policy: allowed.verdict,
+      guardrail: screened.verdict,
+      loopGuard: looping.verdict,
+    };
     return { admitted: true, admission: { verdicts, reservation: reserved.reservation, args } };
   }
 
   #release(decisions: ReadonlyMap<Crossing, Decision>): void {
     for (const [crossing, decision] of decisions) {
-      if (decision.admitted) this.#deps.hooks.budget.settle(crossing.view, decision.admission.reservation, null);
+      if (decision.admitted)
+        this.#deps.hooks.budget.settle(crossing.view, decision.admission.reservation, null);
     }
   }
 
@@ -155,7 +186,11 @@ export class Gate {
     }
     const late = toLate(journal.state, crossing, outcome);
     if (late !== null) journal.append(() => [late]);
-    hooks.budget.settle(crossing.view, admission.reservation, late === null ? ZERO : outcome.settlement);
+    hooks.budget.settle(
+      crossing.view,
+      admission.reservation,
+      late === null ? ZERO : outcome.settlement,
+    );
   }
 
   #record(outcome: Outcome): void {
@@ -173,18 +208,28 @@ export class Gate {
 
 function toDrafts(crossing: Crossing, decision: Decision | undefined): readonly ThreadDraft[] {
   if (decision === undefined) return [];
-  return decision.admitted ? [crossing.intent(decision.admission)] : crossing.refuse(decision.refusal, decision.cap);
+  return decision.admitted
+    ? [crossing.intent(decision.admission)]
+    : crossing.refuse(decision.refusal, decision.cap);
 }
 
-function toFileDrafts(workspace: Pick<WorkspaceStore, "commit">, outcome: Outcome): readonly ThreadDraft[] {
+function toFileDrafts(
+  workspace: Pick<WorkspaceStore, "commit">,
+  outcome: Outcome,
+): readonly ThreadDraft[] {
   if (outcome.changes.length === 0) return [];
   const scope = outcome.drafts[0]?.scope ?? {};
-  return workspace.commit(outcome.changes).map(
-    (change): ThreadDraft =>
+  return workspace
+    .commit(outcome.changes)
+    .map((change): ThreadDraft =>
       change.type === "written"
-        ? { type: "file.written", payload: { path: change.path, digest: change.digest, bytes: change.bytes }, scope: toFileScope(scope) }
+        ? {
+            type: "file.written",
+            payload: { path: change.path, digest: change.digest, bytes: change.bytes },
+            scope: toFileScope(scope),
+          }
         : { type: "file.deleted", payload: { path: change.path }, scope: toFileScope(scope) },
-  );
+    );
 }
 
 function toFileScope(scope: NonNullable<ThreadDraft["scope"]>): NonNullable<ThreadDraft["scope"]> {
@@ -192,7 +237,10 @@ function toFileScope(scope: NonNullable<ThreadDraft["scope"]>): NonNullable<Thre
 }
 
 function isWorkspaceRefusal(error: unknown): boolean {
-  return isAppError(error) && ["workspace_full", "file_too_large", "file_path_invalid"].includes(error.code);
+  return (
+    isAppError(error) &&
+    ["workspace_full", "file_too_large", "file_path_invalid"].includes(error.code)
+  );
 }
 
 export function isIntentOpen(state: ThreadState, intentId: string): boolean {
@@ -204,8 +252,13 @@ export function isIntentOpen(state: ThreadState, intentId: string): boolean {
 
 function toLate(state: ThreadState, crossing: Crossing, outcome: Outcome): ThreadDraft | null {
   const { view, intentId } = crossing;
-  if (outcome.late === null || !state.abandoned.some((call) => call.intentId === intentId)) return null;
+  if (outcome.late === null || !state.abandoned.some((call) => call.intentId === intentId))
+    return null;
   const { runId, step, attempt } = view;
   const call = view.kind === "tool" ? view.callId : null;
-  return { type: "tool.late", payload: { result: outcome.late }, scope: { run: runId, step, call, attempt, cause: intentId } };
+  return {
+    type: "tool.late",
+    payload: { result: outcome.late },
+    scope: { run: runId, step, call, attempt, cause: intentId },
+  };
 }

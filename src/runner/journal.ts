@@ -109,7 +109,8 @@ export class Journal {
     build: () => readonly ThreadDraft[],
     within?: (events: readonly ThreadEvent[]) => void,
   ): readonly ThreadEvent[] {
-    if (this.#closed !== null) throw new AppError("unavailable", `thread is closed: ${this.#closed}`, { retryable: true });
+    if (this.#closed !== null)
+      throw new AppError("unavailable", `thread is closed: ${this.#closed}`, { retryable: true });
     const at = this.#deps.clock.now();
     let next = this.#state;
     const events = this.#deps.transact(() => {
@@ -145,7 +146,8 @@ export class Journal {
     try {
       return log.fold(THREAD_FOLD);
     } catch (error) {
-      if (log.mode.writable) this.#corrupt = { writable: false, reason: "log_corrupt", message: toMessage(error) };
+      if (log.mode.writable)
+        this.#corrupt = { writable: false, reason: "log_corrupt", message: toMessage(error) };
       return { state: THREAD_FOLD.initial(), seq: log.head().seq };
     }
   }
@@ -153,7 +155,11 @@ export class Journal {
   #effectsOf(state: ThreadState): readonly Effect[] {
     const { clock, log, prices } = this.#deps;
     const route = state.run === null ? null : pinOf(state, state.run.definition)?.manifest.route;
-    return nextEffects(state, { now: clock.now(), epoch: log.epoch, price: route == null ? null : prices.price(route) });
+    return nextEffects(state, {
+      now: clock.now(),
+      epoch: log.epoch,
+      price: route == null ? null : prices.price(route),
+    });
   }
 
   /** Finds the records by folding events that are not stored yet, at the seqs and ids they will have. */

@@ -65,14 +65,23 @@ export class LiveText {
     const open = this.#open;
     if (open === null || this.#text.length === this.#stored) return;
     const { seq, attempt } = open;
-    this.#blocks.append({ seq, attempt, idx: this.#blockCount, text: this.#text.slice(this.#stored) });
+    this.#blocks.append({
+      seq,
+      attempt,
+      idx: this.#blockCount,
+      text: this.#text.slice(this.#stored),
+    });
     this.#blockCount += 1;
     this.#stored = this.#text.length;
   }
 
   /** In the transaction of an outcome. */
   dropBlocks(event: ThreadEvent): void {
-    if (isModelOutcome(event) && event.header.cause === this.#open?.intentId && this.#blockCount > 0) {
+    if (
+      isModelOutcome(event) &&
+      event.header.cause === this.#open?.intentId &&
+      this.#blockCount > 0
+    ) {
       this.#blocks.delete(this.#open.seq);
     }
   }
@@ -107,5 +116,9 @@ export class LiveText {
 }
 
 export function isModelOutcome(event: ThreadEvent): boolean {
-  return event.type === "model.answered" || event.type === "model.failed" || event.type === "model.interrupted";
+  return (
+    event.type === "model.answered" ||
+    event.type === "model.failed" ||
+    event.type === "model.interrupted"
+  );
 }

@@ -25,12 +25,18 @@ export interface StreamReading {
 }
 
 /** Never throws. Answers at once when `signal` is aborted, even where the model does not listen. */
-export async function readModelStream(model: Model, reading: StreamReading): Promise<CollectedAnswer> {
+export async function readModelStream(
+  model: Model,
+  reading: StreamReading,
+): Promise<CollectedAnswer> {
   const idle = new IdleWatch(reading);
   const signal = AbortSignal.any([reading.signal, idle.signal]);
   const collected: ModelPart[] = [];
   try {
-    const end = await Promise.race([consume(model, collected, { ...reading, signal, idle }), whenAborted(signal)]);
+    const end = await Promise.race([
+      consume(model, collected, { ...reading, signal, idle }),
+      whenAborted(signal),
+    ]);
     return { parts: collected, end };
   } catch (error) {
     return { parts: [...collected], end: toEnd(error, reading, idle) };
@@ -63,11 +69,20 @@ function add(collected: ModelPart[], part: ModelPart): void {
 
 function toEnd(error: unknown, reading: StreamReading, idle: IdleWatch): ModelEnd {
   if (reading.signal.aborted) return failure("aborted", "the call was aborted", false);
-  if (idle.signal.aborted) return failure("timeout", `the model said nothing for ${reading.idleMs} ms`, true);
-  return failure("stream_error", error instanceof Error ? error.message : "the model adapter failed", true);
+  if (idle.signal.aborted)
+    return failure("timeout", `the model said nothing for ${reading.idleMs} ms`, true);
+  return failure(
+    "stream_error",
+    error instanceof Error ? error.message : "the model adapter failed",
+    true,
+  );
 }
 
-export function failure(code: Extract<ModelPart, { type: "error" }>["code"], message: string, retryable: boolean): ModelEnd {
+export function failure(
+  code: Extract<ModelPart, { type: "error" }>["code"],
+  message: string,
+  retryable: boolean,
+): ModelEnd {
   return { type: "error", code, message, retryable, retryAfterMs: null, usage: null };
 }
 
@@ -104,7 +119,10 @@ class IdleWatch {
 
 export async function whenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const fail = (): void => reject(signal.reason instanceof Error ? signal.reason : new DOMException("aborted", "AbortError"));
+    const fail = (): void =>
+      reject(
+        signal.reason instanceof Error ? signal.reason : new DOMException("aborted", "AbortError"),
+      );
     if (signal.aborted) fail();
     else signal.addEventListener("abort", fail, { once: true });
   });

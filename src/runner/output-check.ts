@@ -9,7 +9,11 @@ import type { Json } from "#shared/json.ts";
 const FENCED = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/;
 
 /** Null where nothing was asked for, or the answer is not final: it has calls, or says nothing. */
-export function checkOutput(spec: OutputSpec | null, parts: readonly AnswerPart[], schemas: JsonSchemas): OutputCheck | null {
+export function checkOutput(
+  spec: OutputSpec | null,
+  parts: readonly AnswerPart[],
+  schemas: JsonSchemas,
+): OutputCheck | null {
   const text = answerText(parts);
   if (spec === null || isBlank(text) || parts.some((part) => part.type === "call")) return null;
   const value = parse(FENCED.exec(text)?.[1] ?? text);

@@ -30,6 +30,10 @@ export function toSettlement(
   const input = usage?.inputTokens ?? estimate.input;
   const output = usage?.outputTokens ?? estimate.output;
   const estimated = usage?.inputTokens == null || usage.outputTokens == null;
-  const costMicros = toCostMicros(price, { input, cachedInput: usage?.cachedInputTokens ?? 0, output });
+  const costMicros = toCostMicros(price, {
+    input,
+    cachedInput: usage?.cachedInputTokens ?? 0,
+    output,
+  });
   return { costMicros, tokens: input + output, estimated };
 }

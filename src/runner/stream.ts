@@ -42,7 +42,9 @@ export class StreamHub {
   }
 
   subscribe(options: StreamOptions): StreamSubscription {
-    const subscription = new Subscription(this, options, () => this.#subscribers.delete(subscription));
+    const subscription = new Subscription(this, options, () =>
+      this.#subscribers.delete(subscription),
+    );
     this.#subscribers.add(subscription);
     return subscription;
   }
@@ -66,12 +68,13 @@ export class StreamHub {
 
   close(): void {
     this.live.close();
-    for (const subscription of [...this.#subscribers]) subscription.close();
+    for (const subscription of this.#subscribers) subscription.close();
   }
 
   eventsAfter(seq: number): readonly ThreadEvent[] {
     const first = this.#ring[0];
-    if (first !== undefined && first.header.seq <= seq + 1) return this.#ring.slice(seq + 1 - first.header.seq, seq + 1 - first.header.seq + PAGE);
+    if (first !== undefined && first.header.seq <= seq + 1)
+      return this.#ring.slice(seq + 1 - first.header.seq, seq + 1 - first.header.seq + PAGE);
     return this.#log.read({ from: seq + 1, limit: PAGE });
   }
 
@@ -144,7 +147,11 @@ class Subscription implements StreamSubscription {
         if (this.#closed) return;
         yield* this.#remainder(event);
         this.#cursor = this.#after(event);
-        yield { type: "event", cursor: this.#cursor, event: { header: event.header, hash: event.hash, payload: event.payload as Json } };
+        yield {
+          type: "event",
+          cursor: this.#cursor,
+          event: { header: event.header, hash: event.hash, payload: event.payload as Json },
+        };
         if (event.type === "model.requested") yield* this.#discard(event);
       }
     }
@@ -169,10 +176,18 @@ class Subscription implements StreamSubscription {
     const { run, step, attempt } = event.header;
     const { seq, offset } = this.#cursor;
     const following = this.#caughtUp || this.#cursor.attempt === attempt;
-    const text = event.payload.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+    const text = event.payload.parts
+      .map((part) => (part.type === "text" ? part.text : ""))
+      .join("");
     if (!following || attempt === null || text.length <= offset) return;
     this.#cursor = { seq, attempt, offset: text.length };
-    yield { type: "delta", cursor: this.#cursor, runId: run ?? "", step: step ?? 0, text: text.slice(offset) };
+    yield {
+      type: "delta",
+      cursor: this.#cursor,
+      runId: run ?? "",
+      step: step ?? 0,
+      text: text.slice(offset),
+    };
   }
 
   *#liveText(): Generator<StreamFrame> {
@@ -181,6 +196,12 @@ class Subscription implements StreamSubscription {
     const offset = this.#cursor.attempt === open.attempt ? this.#cursor.offset : 0;
     if (text.length <= offset) return;
     this.#cursor = { seq: this.#cursor.seq, attempt: open.attempt, offset: text.length };
-    yield { type: "delta", cursor: this.#cursor, runId: open.runId, step: open.step, text: text.slice(offset) };
+    yield {
+      type: "delta",
+      cursor: this.#cursor,
+      runId: open.runId,
+      step: open.step,
+      text: text.slice(offset),
+    };
   }
 }

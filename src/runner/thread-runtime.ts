@@ -40,7 +40,9 @@ export type SubmitRefusal =
   | { readonly reason: "idempotency_conflict" }
   | { readonly reason: "read_only"; readonly code: ErrorCode; readonly message: string };
 
-export type DriveResult = { readonly next: "idle" } | { readonly next: "wait"; readonly at: number };
+export type DriveResult =
+  | { readonly next: "idle" }
+  | { readonly next: "wait"; readonly at: number };
 
 export class ThreadRuntime {
   readonly #deps: ThreadDeps;
@@ -88,14 +90,20 @@ export class ThreadRuntime {
    * Decides, appends and stores the receipt in one transaction. `within` runs in it too, for content that the command
    * names (a file's chunks). Throws only where storage does.
    */
-  submit(command: ThreadCommand, context: CommandContext, within: () => void = () => undefined): Result<Receipt, SubmitRefusal> {
+  submit(
+    command: ThreadCommand,
+    context: CommandContext,
+    within: () => void = () => undefined,
+  ): Result<Receipt, SubmitRefusal> {
     const closed = this.#refuseWhenClosed();
     if (closed !== null) return err(closed);
     const keys = toKeys(command, context);
     for (const key of keys) {
       const known = this.#deps.commands.get(key);
       if (known === null) continue;
-      return known.bodyDigest === context.bodyDigest ? ok(known.receipt) : err({ reason: "idempotency_conflict" });
+      return known.bodyDigest === context.bodyDigest
+        ? ok(known.receipt)
+        : err({ reason: "idempotency_conflict" });
     }
     const decided = decide(this.state, command, context);
     if (!decided.ok) return decided;
@@ -103,7 +111,11 @@ export class ThreadRuntime {
     let receipt: Receipt = { ...undated, seq: this.#journal.seq + drafts.length };
     const remember = (): void => {
       for (const key of keys) {
-        this.#deps.commands.put(key, { bodyDigest: context.bodyDigest, receipt, at: this.#deps.clock.now() });
+        this.#deps.commands.put(key, {
+          bodyDigest: context.bodyDigest,
+          receipt,
+          at: this.#deps.clock.now(),
+        });
       }
     };
     if (drafts.length === 0) {
@@ -186,7 +198,9 @@ export class ThreadRuntime {
       this.#journal.append(() => []);
       return null;
     }
-    const crossings = effects.flatMap((effect): readonly Crossing[] => (isGated(effect) ? [this.#crossings.create(effect)] : []));
+    const crossings = effects.flatMap((effect): readonly Crossing[] =>
+      isGated(effect) ? [this.#crossings.create(effect)] : [],
+    );
     if (crossings.length > 0) {
       await this.#gate.cross(crossings);
       return null;
@@ -231,7 +245,12 @@ function isGated(effect: Effect): effect is CallModel | CallTool {
 }
 
 /** Keys are kept per principal, so that nobody can read another's receipt by guessing its key. */
-function toKeys(command: ThreadCommand, { actor, idempotencyKey }: CommandContext): readonly string[] {
+function toKeys(
+  command: ThreadCommand,
+  { actor, idempotencyKey }: CommandContext,
+): readonly string[] {
   const keys = idempotencyKey === null ? [] : [`key:${actor}:${idempotencyKey}`];
-  return command.type === "send_message" ? [...keys, `message:${actor}:${command.messageId}`] : keys;
+  return command.type === "send_message"
+    ? [...keys, `message:${actor}:${command.messageId}`]
+    : keys;
 }

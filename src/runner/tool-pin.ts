@@ -4,7 +4,11 @@ import type { Tool } from "#ports/tool.ts";
 import { canonicalJson, type JsonObject } from "#shared/json.ts";
 
 export function isPinned(pin: ToolPin, tool: Tool): boolean {
-  return tool.version === pin.version && tool.effect === pin.effect && canonical(tool.inputSchema) === canonical(pin.inputSchema);
+  return (
+    tool.version === pin.version &&
+    tool.effect === pin.effect &&
+    canonical(tool.inputSchema) === canonical(pin.inputSchema)
+  );
 }
 
 const canonicalForms = new WeakMap<object, string>();

@@ -37,7 +37,8 @@ export function toErrorResult(code: string, message: string, limits: ResultLimit
 
 /** A check that could not tell: the first attempt may have happened, so nothing is run again (G8). */
 export function toUnknownResult(message: string, limits: ResultLimits): ToolResult {
-  const text = `It is not known whether this call happened, and it was not repeated. ${message}`.toWellFormed();
+  const text =
+    `It is not known whether this call happened, and it was not repeated. ${message}`.toWellFormed();
   return bounded({ status: "unknown", code: "outcome_unknown" }, text, { ...limits, files: null });
 }
 

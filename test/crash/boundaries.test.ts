@@ -35,14 +35,26 @@ async function play(scenario: Scenario, target: number): Promise<Played> {
 
 function outcomeOf({ thread }: Played): unknown {
   const files = thread.workspace.reader.list().map(({ path }) => [path, thread.file(path)]);
-  const runs = thread.runs.page({ after: 0, limit: 100 }).items.map(({ runId, status, finish, reason, text, output, steps }) => ({ runId, status, finish, reason, text, output, steps }));
+  const runs = thread.runs
+    .page({ after: 0, limit: 100 })
+    .items.map(({ runId, status, finish, reason, text, output, steps }) => ({
+      runId,
+      status,
+      finish,
+      reason,
+      text,
+      output,
+      steps,
+    }));
   return { files, runs, plan: thread.runtime.state.plan };
 }
 
 function assertCountsExact({ thread, model, world, boundary }: Played, baseline: Played): void {
   const interrupted = boundary.crashedAt;
   const at = interrupted?.point;
-  const lostAnswer = at === "after_dispatch" && thread.of("model.requested").some((event) => event.header.id === interrupted?.effectId);
+  const lostAnswer =
+    at === "after_dispatch" &&
+    thread.of("model.requested").some((event) => event.header.id === interrupted?.effectId);
   expect(model.requests.length).toBe(baseline.model.requests.length + (lostAnswer ? 1 : 0));
   for (const tool of thread.tools.values()) {
     const times = world.timesPerCall(tool.name);
@@ -50,17 +62,32 @@ function assertCountsExact({ thread, model, world, boundary }: Played, baseline:
     if (tool.effect === "reconcile") expect(times).toEqual(baseline.world.timesPerCall(tool.name));
     // Keys are per call, so a second execution of a call shows under its first key and adds no key.
     expect(times.length).toBeLessThanOrEqual(baseline.world.timesPerCall(tool.name).length);
-    if (tool.effect !== "once") expect(times.length).toBe(baseline.world.timesPerCall(tool.name).length);
+    if (tool.effect !== "once")
+      expect(times.length).toBe(baseline.world.timesPerCall(tool.name).length);
     expect(times[0] ?? 0).toBeLessThanOrEqual(2);
   }
 }
 
 /** Each intent has one outcome, and each recorded answer ends its step (G1, G5). */
 function assertOneOutcomeEach({ thread }: Played): void {
-  const outcomes = thread.events().filter(({ type }) => ["model.answered", "model.failed", "model.interrupted", "tool.finished", "tool.interrupted"].includes(type));
+  const outcomes = thread
+    .events()
+    .filter(({ type }) =>
+      [
+        "model.answered",
+        "model.failed",
+        "model.interrupted",
+        "tool.finished",
+        "tool.interrupted",
+      ].includes(type),
+    );
   const causes = outcomes.map(({ header }) => header.cause);
-  const intents = thread.events().filter(({ type }) => type === "model.requested" || type === "tool.started");
-  expect(causes.filter((cause) => cause !== null).toSorted()).toEqual(intents.map(({ header }) => header.id).toSorted());
+  const intents = thread
+    .events()
+    .filter(({ type }) => type === "model.requested" || type === "tool.started");
+  expect(causes.filter((cause) => cause !== null).toSorted()).toEqual(
+    intents.map(({ header }) => header.id).toSorted(),
+  );
   const answered = thread.of("model.answered").map(({ header }) => `${header.run} ${header.step}`);
   expect(new Set(answered).size).toBe(answered.length);
 }
@@ -78,7 +105,10 @@ describe("[G1] [G2] [G5] [G6] [G7] [G8] [G9] [K7] stopped at every crossing of t
         expect(outcomeOf(played), where).toEqual(outcomeOf(baseline));
         assertCountsExact(played, baseline);
         assertOneOutcomeEach(played);
-        expect(played.model.requests.map(findInvalid).filter((fault) => fault !== null), where).toEqual([]);
+        expect(
+          played.model.requests.map(findInvalid).filter((fault) => fault !== null),
+          where,
+        ).toEqual([]);
         expect(played.thread.chainFault(), where).toBeNull();
       }
     }, 60_000);
@@ -89,7 +119,9 @@ test("[G6] the suite can fail: a crash after dispatch runs a read tool twice, an
   const scenario = SCENARIOS.find(({ name }) => name.startsWith("twenty steps"));
   if (scenario === undefined) throw new Error("no such scenario");
   const baseline = await play(scenario, 0);
-  const dispatches = baseline.boundary.crossed.flatMap((point, index) => (point === "after_dispatch" ? [index + 1] : []));
+  const dispatches = baseline.boundary.crossed.flatMap((point, index) =>
+    point === "after_dispatch" ? [index + 1] : [],
+  );
   let repeated = 0;
   for (const target of dispatches.slice(0, 8)) {
     const { world } = await play(scenario, target);

@@ -33,20 +33,35 @@ export async function driveUntil(thread: ThreadHarness, condition: () => boolean
   const drive = thread.finish().finally(() => (ended = true));
   // The drive's failure is the caller's to see, below; a second handler keeps it from being reported as unhandled.
   drive.catch(() => undefined);
-  for (let tick = 0; tick < 10_000 && !ended && !condition(); tick += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let tick = 0; tick < 10_000 && !ended && !condition(); tick += 1)
+    await new Promise((resolve) => setImmediate(resolve));
   if (ended) await drive;
 }
 
-const twentySteps = Array.from({ length: 20 }, (_, index) => ask([EFFECTS[index % 4] ?? "read", { step: index }]));
+const twentySteps = Array.from({ length: 20 }, (_, index) =>
+  ask([EFFECTS[index % 4] ?? "read", { step: index }]),
+);
 
-const OUTPUT: OutputSpec = { name: "answer", schema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] } };
+const OUTPUT: OutputSpec = {
+  name: "answer",
+  schema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
+};
 
 export const SCENARIOS: readonly Scenario[] = [
   { name: "text only", script: [say("hello")], tools: NO_TOOLS, play: sendAndFinish },
-  { name: "twenty steps, tools of all four effects", script: [...twentySteps, say("all done")], tools: effectTools, play: sendAndFinish },
+  {
+    name: "twenty steps, tools of all four effects",
+    script: [...twentySteps, say("all done")],
+    tools: effectTools,
+    play: sendAndFinish,
+  },
   {
     name: "a parallel round of all four effects, twice",
-    script: [ask(["read"], ["idempotent"], ["reconcile"], ["once"]), ask(["once"], ["reconcile"], ["read"], ["read"]), say("done")],
+    script: [
+      ask(["read"], ["idempotent"], ["reconcile"], ["once"]),
+      ask(["once"], ["reconcile"], ["read"], ["read"]),
+      say("done"),
+    ],
     tools: effectTools,
     play: sendAndFinish,
   },
@@ -90,10 +105,18 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: "a cancel while a tool runs, then another message",
     script: [ask(["read"], ["slow"]), say("after")],
-    tools: (world) => [world.tool("read", "read"), world.tool("slow", "read", hangUntilAborted, { limits: { timeoutMs: 60_000, maxResultBytes: 100, maxCallsPerRun: 9 } })],
+    tools: (world) => [
+      world.tool("read", "read"),
+      world.tool("slow", "read", hangUntilAborted, {
+        limits: { timeoutMs: 60_000, maxResultBytes: 100, maxCallsPerRun: 9 },
+      }),
+    ],
     play: async (thread) => {
       thread.send("go", { key: "k1", messageId: "msg_1", runId: "run_1" });
-      await driveUntil(thread, () => thread.of("tool.started").length >= 2 && thread.of("tool.finished").length >= 1);
+      await driveUntil(
+        thread,
+        () => thread.of("tool.started").length >= 2 && thread.of("tool.finished").length >= 1,
+      );
       thread.cancel("run_1");
       thread.send("and now", { key: "k2", messageId: "msg_2", runId: "run_2" });
       await thread.finish();

@@ -13,7 +13,7 @@ import { ThreadHarness } from "#test/support/thread-harness.ts";
 import { findInvalid } from "#test/support/valid-prompt.ts";
 import { World } from "#test/support/world.ts";
 
-const SCHEDULES = Number(process.env["N"] ?? 10_000);
+const SCHEDULES = 10_000;
 const EFFECTS = ["read", "idempotent", "reconcile", "once"] as const;
 const DELIVERIES: readonly Delivery[] = ["queue", "steer", "reject"];
 
@@ -64,7 +64,8 @@ class RandomModel implements Model {
     const attemptRandom = createRandom(this.#seed * 7_777 + this.requests.length);
     this.requests.push(request);
     if (random(3) === 0) await this.#inFlight.wait();
-    const step = attemptRandom(12) === 0 ? FAILURES[attemptRandom(FAILURES.length)] : toStep(random, steps);
+    const step =
+      attemptRandom(12) === 0 ? FAILURES[attemptRandom(FAILURES.length)] : toStep(random, steps);
     yield* new ScriptModel([step ?? []], { by: "call" }).stream(request, options);
   }
 }
@@ -77,7 +78,8 @@ const FAILURES: readonly (readonly ScriptPart[])[] = [
 ];
 
 function toStep(random: (below: number) => number, steps: number): readonly ScriptPart[] {
-  if (steps % 4 === 3 || random(4) === 0) return [{ text: `answer ${steps}` }, { finish: "stop", usage: { input: 5, output: 5 } }];
+  if (steps % 4 === 3 || random(4) === 0)
+    return [{ text: `answer ${steps}` }, { finish: "stop", usage: { input: 5, output: 5 } }];
   const calls = Array.from({ length: 1 + random(3) }, (_, index): ScriptPart => {
     const name = random(12) === 0 ? "unknown" : (EFFECTS[random(4)] ?? "read");
     return { call: { id: `p${index}`, name, args: "{}" } };
@@ -100,8 +102,17 @@ class Schedule {
   constructor(seed: number, database: NodeSqlite) {
     this.random = createRandom(seed);
     this.model = new RandomModel(seed, this.inFlight);
-    const tools = EFFECTS.map((effect) => this.world.tool(effect, effect, () => `${effect} ${this.world.executions.length}`));
-    this.thread = new ThreadHarness({ model: this.model, tools, database, manifest: { limits: { maxSteps: 6, maxCostMicros: null, maxTokens: null, maxQueuedInputs: 3 } } });
+    const tools = EFFECTS.map((effect) =>
+      this.world.tool(effect, effect, () => `${effect} ${this.world.executions.length}`),
+    );
+    this.thread = new ThreadHarness({
+      model: this.model,
+      tools,
+      database,
+      manifest: {
+        limits: { maxSteps: 6, maxCostMicros: null, maxTokens: null, maxQueuedInputs: 3 },
+      },
+    });
   }
 
   async play(): Promise<void> {
@@ -144,7 +155,12 @@ class Schedule {
   }
 
   #send(id: number, delivery: Delivery): void {
-    const sent = this.thread.send(`message ${id}`, { messageId: `msg_${id}`, runId: `run_${id}`, key: `k${id}`, delivery });
+    const sent = this.thread.send(`message ${id}`, {
+      messageId: `msg_${id}`,
+      runId: `run_${id}`,
+      key: `k${id}`,
+      delivery,
+    });
     const known = this.#sent.some((item) => item.id === id);
     if (sent.ok && !known) this.#sent.push({ id, delivery });
   }
@@ -152,7 +168,8 @@ class Schedule {
   #drive(): void {
     this.thread.runtime.drive().catch((error: unknown) => {
       // A process that lost its log to another is opened again by its host; anything else is a defect.
-      if (!(error instanceof Error) || !("code" in error) || error.code !== "conflict") this.faults.push(error);
+      if (!(error instanceof Error) || !("code" in error) || error.code !== "conflict")
+        this.faults.push(error);
     });
   }
 
@@ -179,7 +196,9 @@ function check({ thread, model, world, faults }: Schedule): void {
   expect(runs.filter(({ endedAt }) => endedAt === null)).toEqual([]);
   expect(thread.chainFault()).toBeNull();
   const events = thread.events();
-  expect(events.reduce((state, event) => THREAD_FOLD.evolve(state, event), THREAD_FOLD.initial())).toEqual(thread.runtime.state);
+  expect(
+    events.reduce((state, event) => THREAD_FOLD.evolve(state, event), THREAD_FOLD.initial()),
+  ).toEqual(thread.runtime.state);
   expect(world.timesPerCall("once").filter((times) => times > 1)).toEqual([]);
   expect(world.timesPerCall("reconcile").filter((times) => times > 1)).toEqual([]);
   expect(model.requests.map(findInvalid).filter((fault) => fault !== null)).toEqual([]);
@@ -191,7 +210,9 @@ function check({ thread, model, world, faults }: Schedule): void {
 
 /** Migrating a fresh database costs more than a whole schedule, so one is emptied and used again. */
 function empty(database: NodeSqlite): void {
-  const tables = database.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('schema_migrations')");
+  const tables = database.exec(
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('schema_migrations')",
+  );
   for (const { name } of tables) database.exec(`DELETE FROM ${String(name)}`);
 }
 
@@ -201,17 +222,23 @@ test(`[G1] [G9] [G10] [K2] [K3] [K4] [K7] [K14] [K16] ${SCHEDULES} random schedu
   const seeds = only > 0 ? [only] : Array.from({ length: SCHEDULES }, (_, index) => index + 1);
   let interrupted = 0;
   let late = 0;
-  const started = performance.now();
   for (const seed of seeds) {
     const schedule = new Schedule(seed, database);
     try {
       await schedule.play();
       check(schedule);
     } catch (error) {
-      const story = schedule.thread.events().map(({ type, header }) => `${header.seq} ${type} e${header.epoch} ${header.cause ?? header.id}`);
+      const story = schedule.thread
+        .events()
+        .map(
+          ({ type, header }) =>
+            `${header.seq} ${type} e${header.epoch} ${header.cause ?? header.id}`,
+        );
       throw new Error(`seed ${seed}:\n${story.join("\n")}`, { cause: error });
     }
-    interrupted += schedule.thread.of("tool.interrupted").length + schedule.thread.of("model.interrupted").length;
+    interrupted +=
+      schedule.thread.of("tool.interrupted").length +
+      schedule.thread.of("model.interrupted").length;
     late += schedule.thread.of("tool.late").length;
     empty(database);
   }

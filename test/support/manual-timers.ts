@@ -28,7 +28,9 @@ export class ManualTimers implements Timers {
   advance(ms: number): void {
     const end = this.#clock.now() + ms;
     for (;;) {
-      const [next] = [...this.#timers].filter((timer) => timer.at <= end).toSorted((a, b) => a.at - b.at);
+      const [next] = [...this.#timers]
+        .filter((timer) => timer.at <= end)
+        .toSorted((a, b) => a.at - b.at);
       if (next === undefined) break;
       this.#timers.delete(next);
       this.#clock.set(Math.max(this.#clock.now(), next.at));

@@ -4,13 +4,24 @@
  * Step `n` answers the request whose prompt holds `n` finished steps, so that an attempt repeated after a crash meets the
  * step it repeats; with `by: "call"` each call takes the next step, for scripts of failures and retries.
  */
-import type { FinishReason, Model, ModelCallOptions, ModelErrorCode, ModelPart, ModelRequest, Usage } from "#ports/model.ts";
+import type {
+  FinishReason,
+  Model,
+  ModelCallOptions,
+  ModelErrorCode,
+  ModelPart,
+  ModelRequest,
+  Usage,
+} from "#ports/model.ts";
 
 export type ScriptPart =
   | { readonly text: string }
   | { readonly reasoning: string }
   | { readonly call: { readonly id: string; readonly name: string; readonly args: string } }
-  | { readonly finish: FinishReason; readonly usage?: { readonly input?: number; readonly output?: number } }
+  | {
+      readonly finish: FinishReason;
+      readonly usage?: { readonly input?: number; readonly output?: number };
+    }
   | { readonly error: ModelErrorCode; readonly retryable?: boolean; readonly retryAfterMs?: number }
   /** The upstream ends without a finish. */
   | { readonly eof: true }
@@ -52,7 +63,14 @@ export class ScriptModel implements Model {
     this.keys.push(options.idempotencyKey);
     const step = this.#steps[index];
     if (step === undefined) {
-      yield { type: "error", code: "invalid_request", message: `the script has no step ${index}`, retryable: false, retryAfterMs: null, usage: null };
+      yield {
+        type: "error",
+        code: "invalid_request",
+        message: `the script has no step ${index}`,
+        retryable: false,
+        retryAfterMs: null,
+        usage: null,
+      };
       return;
     }
     for (const part of step) {
@@ -68,7 +86,9 @@ export class ScriptModel implements Model {
 
   async #wait(canRelease: boolean, signal: AbortSignal): Promise<void> {
     this.waiting += 1;
-    const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    const aborted = new Promise<void>((resolve) =>
+      signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
     await Promise.race(canRelease ? [this.#released, aborted] : [aborted]);
     this.waiting -= 1;
   }
@@ -78,13 +98,21 @@ function countSteps(request: ModelRequest): number {
   return request.messages.filter((message) => message.role === "assistant").length;
 }
 
-function toModelPart(part: Exclude<ScriptPart, { eof: true } | { hang: true } | { hold: true }>): ModelPart {
+function toModelPart(
+  part: Exclude<ScriptPart, { eof: true } | { hang: true } | { hold: true }>,
+): ModelPart {
   if ("text" in part) return { type: "text", text: part.text };
   if ("reasoning" in part) return { type: "reasoning", text: part.reasoning, meta: null };
   if ("call" in part) {
-    return { type: "call", providerCallId: part.call.id, name: part.call.name, argsText: part.call.args };
+    return {
+      type: "call",
+      providerCallId: part.call.id,
+      name: part.call.name,
+      argsText: part.call.args,
+    };
   }
-  if ("finish" in part) return { type: "finish", reason: part.finish, raw: part.finish, usage: toUsage(part.usage) };
+  if ("finish" in part)
+    return { type: "finish", reason: part.finish, raw: part.finish, usage: toUsage(part.usage) };
   return {
     type: "error",
     code: part.error,
@@ -105,9 +133,16 @@ function toUsage(usage: { readonly input?: number; readonly output?: number } | 
   };
 }
 
-export const say = (text: string): readonly ScriptPart[] => [{ text }, { finish: "stop", usage: { input: 10, output: 5 } }];
+export const say = (text: string): readonly ScriptPart[] => [
+  { text },
+  { finish: "stop", usage: { input: 10, output: 5 } },
+];
 
-export const ask = (...calls: readonly (readonly [name: string, args?: unknown])[]): readonly ScriptPart[] => [
-  ...calls.map(([name, args], index) => ({ call: { id: `p${index}`, name, args: JSON.stringify(args ?? {}) } })),
+export const ask = (
+  ...calls: readonly (readonly [name: string, args?: unknown])[]
+): readonly ScriptPart[] => [
+  ...calls.map(([name, args], index) => ({
+    call: { id: `p${index}`, name, args: JSON.stringify(args ?? {}) },
+  })),
   { finish: "tool_calls", usage: { input: 10, output: 5 } },
 ];

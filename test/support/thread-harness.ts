@@ -76,23 +76,42 @@ export class ThreadHarness {
     this.hooks = { ...DEFAULT_HOOKS, ...options.hooks };
     this.boundary = options.boundary ?? OPEN_BOUNDARY;
     this.#prices = options.prices ?? NO_PRICES;
-    ({ runtime: this.runtime, log: this.log, workspace: this.workspace, runs: this.runs } = this.#open());
+    ({
+      runtime: this.runtime,
+      log: this.log,
+      workspace: this.workspace,
+      runs: this.runs,
+    } = this.#open());
     if (!this.runtime.state.created) this.create();
   }
 
   /** The process dies here and starts again: nothing of the old one may write any more. */
   reopen(): void {
-    ({ runtime: this.runtime, log: this.log, workspace: this.workspace, runs: this.runs } = this.#open());
+    ({
+      runtime: this.runtime,
+      log: this.log,
+      workspace: this.workspace,
+      runs: this.runs,
+    } = this.#open());
   }
 
   create(): void {
-    const created = this.runtime.submit({ type: "create_thread", owner: "usr_1", title: null }, { actor: "usr_1", idempotencyKey: null, bodyDigest: "" });
+    const created = this.runtime.submit(
+      { type: "create_thread", owner: "usr_1", title: null },
+      { actor: "usr_1", idempotencyKey: null, bodyDigest: "" },
+    );
     if (!created.ok) throw new Error(created.error.reason);
   }
 
   send(text: string, sending: Sending = {}): Result<Receipt, SubmitRefusal> {
     this.#sent += 1;
-    const { messageId = `msg_${this.#sent}`, runId = `run_${this.#sent}`, delivery = "queue", output = null, key = null } = sending;
+    const {
+      messageId = `msg_${this.#sent}`,
+      runId = `run_${this.#sent}`,
+      delivery = "queue",
+      output = null,
+      key = null,
+    } = sending;
     const { manifest } = this;
     const definition = digest(manifest as unknown as Json);
     const body = digest({ text, delivery, output } as unknown as Json);
@@ -124,7 +143,9 @@ export class ThreadHarness {
     return this.events().map((event) => event.type);
   }
   of<T extends ThreadEventType>(type: T): readonly Extract<ThreadEvent, { readonly type: T }>[] {
-    return this.events().filter((event): event is Extract<ThreadEvent, { readonly type: T }> => event.type === type);
+    return this.events().filter(
+      (event): event is Extract<ThreadEvent, { readonly type: T }> => event.type === type,
+    );
   }
   run(runId: string): RunView {
     const view = this.runs.get(runId);
@@ -137,15 +158,26 @@ export class ThreadHarness {
   }
   /** Null when the chain verifies. */
   chainFault(): string | null {
-    const verified = verifyChain(this.log.raw({ limit: 100_000 }), HASHER, { head: this.log.head() });
+    const verified = verifyChain(this.log.raw({ limit: 100_000 }), HASHER, {
+      head: this.log.head(),
+    });
     return verified.ok ? null : `${verified.error.reason} at ${verified.error.seq}`;
   }
 
-  #open(): { runtime: ThreadRuntime; log: EventLog<ThreadEvents>; workspace: SqliteWorkspace; runs: SqliteRunList } {
+  #open(): {
+    runtime: ThreadRuntime;
+    log: EventLog<ThreadEvents>;
+    workspace: SqliteWorkspace;
+    runs: SqliteRunList;
+  } {
     const { database, clock } = this;
     const projections = [new FilesProjection(database), new RunsProjection(database)];
     const defaults = { tenant: "acme", agent: this.manifest.name, thread: "main" };
-    const { log, blobs } = openNodeLog(THREAD_CATALOGUE, { hasher: HASHER, ids: this.#ids, projections, defaults }, database);
+    const { log, blobs } = openNodeLog(
+      THREAD_CATALOGUE,
+      { hasher: HASHER, ids: this.#ids, projections, defaults },
+      database,
+    );
     const workspace = new SqliteWorkspace({ sql: database, blobs, hasher: HASHER, clock });
     const runtime = ThreadRuntime.open({
       log,
@@ -155,7 +187,10 @@ export class ThreadHarness {
       timers: this.timers,
       models: { resolve: () => this.model },
       tools: (name) => this.tools.get(name) ?? null,
-      sandbox: { id: "none", run: async () => Promise.reject(new Error("no sandbox in this test")) },
+      sandbox: {
+        id: "none",
+        run: async () => Promise.reject(new Error("no sandbox in this test")),
+      },
       workspace,
       schemas: new ZodJsonSchemas(),
       hooks: this.hooks,
@@ -182,7 +217,15 @@ export const MANIFEST: AgentManifest = {
   maxRepairs: 2,
 };
 
-export function toPin({ name, description, version, inputSchema, effect, approval, limits }: Tool): ToolPin {
+export function toPin({
+  name,
+  description,
+  version,
+  inputSchema,
+  effect,
+  approval,
+  limits,
+}: Tool): ToolPin {
   return { name, description, version, inputSchema, effect, approval, limits };
 }
 

@@ -7,7 +7,8 @@ export function findInvalid(request: ModelRequest): string | null {
   const seen = new Set<string>();
   for (const message of request.messages) {
     if (message.content.length === 0) return "a message is empty";
-    if (message.role !== "tool" && open.length > 0) return `calls without a result: ${open.join(", ")}`;
+    if (message.role !== "tool" && open.length > 0)
+      return `calls without a result: ${open.join(", ")}`;
     for (const part of message.content) {
       if (part.type === "text" && part.text.trim() === "") return "a text part is blank";
       if (part.type === "call") {
@@ -16,7 +17,8 @@ export function findInvalid(request: ModelRequest): string | null {
         open.push(part.callId);
       }
       if (part.type === "result") {
-        if (open[0] !== part.callId) return `result ${part.callId} is not the next of ${open.join(", ")}`;
+        if (open[0] !== part.callId)
+          return `result ${part.callId} is not the next of ${open.join(", ")}`;
         if (part.output.trim() === "") return "a result is blank";
         open = open.slice(1);
       }

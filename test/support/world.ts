@@ -26,7 +26,12 @@ export class World {
     this.#latency = latency;
   }
 
-  tool(name: string, effect: ToolEffect, behaviour: Behaviour = () => `${name} done`, overrides: Partial<Tool> = {}): Tool {
+  tool(
+    name: string,
+    effect: ToolEffect,
+    behaviour: Behaviour = () => `${name} done`,
+    overrides: Partial<Tool> = {},
+  ): Tool {
     const tool: Tool = {
       name,
       description: `does ${name}`,

@@ -11,7 +11,10 @@ export class SqliteCommandStore implements CommandStore {
   }
 
   get(key: string): StoredCommand | null {
-    const [row] = this.#sql.exec("SELECT body_digest, receipt, at FROM commands WHERE key = ?", key);
+    const [row] = this.#sql.exec(
+      "SELECT body_digest, receipt, at FROM commands WHERE key = ?",
+      key,
+    );
     if (row === undefined) return null;
     // Written by `put` of this class, in a column nothing else touches.
     const receipt = JSON.parse(String(row["receipt"])) as Receipt;

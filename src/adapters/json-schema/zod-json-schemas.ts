@@ -9,16 +9,20 @@ export class ZodJsonSchemas implements JsonSchemas {
   check(schema: JsonObject, value: Json): readonly string[] {
     try {
       const parsed = this.#validator(schema).safeParse(value);
-      return parsed.success ? [] : parsed.error.issues.map((issue) => `${toPointer(issue.path)}: ${issue.message}`);
+      return parsed.success
+        ? []
+        : parsed.error.issues.map((issue) => `${toPointer(issue.path)}: ${issue.message}`);
     } catch (error) {
-      return [`the schema cannot be read: ${error instanceof Error ? error.message : "unknown reason"}`];
+      return [
+        `the schema cannot be read: ${error instanceof Error ? error.message : "unknown reason"}`,
+      ];
     }
   }
 
   #validator(schema: JsonObject): z.ZodType {
     const known = this.#known.get(schema);
     if (known !== undefined) return known;
-    const created = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+    const created = z.fromJSONSchema(schema);
     this.#known.set(schema, created);
     return created;
   }
@@ -26,5 +30,9 @@ export class ZodJsonSchemas implements JsonSchemas {
 
 /** RFC 6901, with the root shown as `/`. */
 function toPointer(path: readonly PropertyKey[]): string {
-  return path.length === 0 ? "/" : path.map((segment) => `/${String(segment).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  return path.length === 0
+    ? "/"
+    : path
+        .map((segment) => `/${String(segment).replaceAll("~", "~0").replaceAll("/", "~1")}`)
+        .join("");
 }

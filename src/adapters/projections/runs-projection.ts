@@ -33,10 +33,16 @@ export class RunsProjection implements Projection<ThreadEvents> {
       case "model.interrupted":
         return this.#count(event, event.payload?.settlement.tokens ?? 0);
       case "tool.finished":
-        if ((event.header.costMicros ?? 0) > 0) this.#count(event, event.payload?.settlement.tokens ?? 0);
+        if ((event.header.costMicros ?? 0) > 0)
+          this.#count(event, event.payload?.settlement.tokens ?? 0);
         return;
       case "run.completed":
-        return this.#end(event, { status: "completed", finish: event.payload?.finish ?? null, reason: null, message: null });
+        return this.#end(event, {
+          status: "completed",
+          finish: event.payload?.finish ?? null,
+          reason: null,
+          message: null,
+        });
       case "run.failed":
         return this.#end(event, {
           status: "failed",
@@ -45,7 +51,12 @@ export class RunsProjection implements Projection<ThreadEvents> {
           message: event.payload?.message ?? null,
         });
       case "run.cancelled":
-        return this.#end(event, { status: "cancelled", finish: null, reason: null, message: event.payload?.reason ?? null });
+        return this.#end(event, {
+          status: "cancelled",
+          finish: null,
+          reason: null,
+          message: event.payload?.reason ?? null,
+        });
       default:
         return;
     }
@@ -81,7 +92,10 @@ export class RunsProjection implements Projection<ThreadEvents> {
     );
   }
 
-  #end(event: ThreadEvent, end: { status: string; finish: string | null; reason: string | null; message: string | null }): void {
+  #end(
+    event: ThreadEvent,
+    end: { status: string; finish: string | null; reason: string | null; message: string | null },
+  ): void {
     const { header } = event;
     this.#begin(event, "running");
     const textSeq = event.type === "run.completed" ? header.seq : null;

@@ -19,7 +19,11 @@ export class RunsReader {
 
   /** Oldest first; `after` is the start seq of the last one seen. */
   list({ after, limit }: PageRequest): Page<RunView> {
-    const rows = this.#sql.exec(`${COLUMNS} WHERE start_seq > ? ORDER BY start_seq LIMIT ?`, after, limit + 1);
+    const rows = this.#sql.exec(
+      `${COLUMNS} WHERE start_seq > ? ORDER BY start_seq LIMIT ?`,
+      after,
+      limit + 1,
+    );
     const items = rows.slice(0, limit).map(toRunView);
     return { items, next: rows.length > limit ? (items.at(-1)?.startSeq ?? null) : null };
   }

@@ -23,7 +23,11 @@ export class SqliteRunList {
 
   /** Oldest first; `after` and `next` are start seqs. */
   page({ after, limit }: PageRequest): Page<RunView> {
-    const rows = this.#sql.exec(`${COLUMNS} WHERE start_seq > ? ORDER BY start_seq LIMIT ?`, after, limit + 1);
+    const rows = this.#sql.exec(
+      `${COLUMNS} WHERE start_seq > ? ORDER BY start_seq LIMIT ?`,
+      after,
+      limit + 1,
+    );
     const items = rows.slice(0, limit).map((row) => this.#toView(row));
     return { items, next: rows.length > limit ? (items.at(-1)?.startSeq ?? null) : null };
   }

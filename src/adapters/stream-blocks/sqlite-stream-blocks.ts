@@ -21,8 +21,16 @@ export class SqliteStreamBlocks implements StreamBlocks {
 
   read(seq: number): readonly StreamBlock[] {
     return this.#sql
-      .exec("SELECT seq, attempt, idx, text FROM stream_blocks WHERE seq = ? ORDER BY attempt, idx", seq)
-      .map((row) => ({ seq, attempt: Number(row["attempt"]), idx: Number(row["idx"]), text: String(row["text"]) }));
+      .exec(
+        "SELECT seq, attempt, idx, text FROM stream_blocks WHERE seq = ? ORDER BY attempt, idx",
+        seq,
+      )
+      .map((row) => ({
+        seq,
+        attempt: Number(row["attempt"]),
+        idx: Number(row["idx"]),
+        text: String(row["text"]),
+      }));
   }
 
   delete(seq: number): void {

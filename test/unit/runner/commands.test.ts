@@ -6,14 +6,23 @@ import { openNodeLog } from "#test/support/node-log.ts";
 import { ThreadHarness } from "#test/support/thread-harness.ts";
 import { hangUntilAborted, World } from "#test/support/world.ts";
 
-const context = (overrides: Partial<CommandContext> = {}): CommandContext => ({ actor: "usr_1", idempotencyKey: null, bodyDigest: "d1", ...overrides });
-const quiet = (): ThreadHarness => new ThreadHarness({ model: new ScriptModel([say("hi"), say("again")]) });
+const context = (overrides: Partial<CommandContext> = {}): CommandContext => ({
+  actor: "usr_1",
+  idempotencyKey: null,
+  bodyDigest: "d1",
+  ...overrides,
+});
+const quiet = (): ThreadHarness =>
+  new ThreadHarness({ model: new ScriptModel([say("hi"), say("again")]) });
 
 describe("acknowledgement", () => {
   test("[K1] a command is durable when it is acknowledged: a process that dies at once still runs it", async () => {
     const thread = quiet();
     const receipt = thread.send("go");
-    expect(receipt).toEqual({ ok: true, value: { seq: 4, runId: "run_1", messageId: "msg_1", disposition: "started" } });
+    expect(receipt).toEqual({
+      ok: true,
+      value: { seq: 4, runId: "run_1", messageId: "msg_1", disposition: "started" },
+    });
     thread.reopen();
     await thread.finish();
     expect(thread.run("run_1")).toMatchObject({ status: "completed", text: "hi" });
@@ -22,13 +31,23 @@ describe("acknowledgement", () => {
   test("[K1] [L2] a command whose content cannot be stored leaves nothing: no event, no receipt", () => {
     const thread = quiet();
     const head = thread.log.head().seq;
-    const command = { type: "write_file", path: "a.txt", digest: "0".repeat(64), bytes: 1 } as const;
+    const command = {
+      type: "write_file",
+      path: "a.txt",
+      digest: "0".repeat(64),
+      bytes: 1,
+    } as const;
     const failing = (): void => {
       throw new Error("disk full");
     };
-    expect(() => thread.runtime.submit(command, context({ idempotencyKey: "k" }), failing)).toThrow("disk full");
+    expect(() => thread.runtime.submit(command, context({ idempotencyKey: "k" }), failing)).toThrow(
+      "disk full",
+    );
     expect(thread.log.head().seq).toBe(head);
-    expect(thread.runtime.submit(command, context({ idempotencyKey: "k" }))).toMatchObject({ ok: true, value: { seq: head + 1 } });
+    expect(thread.runtime.submit(command, context({ idempotencyKey: "k" }))).toMatchObject({
+      ok: true,
+      value: { seq: head + 1 },
+    });
   });
 });
 
@@ -39,14 +58,19 @@ describe("idempotency", () => {
     await thread.finish();
     thread.reopen();
     const head = thread.log.head().seq;
-    expect(thread.send("go", { key: "k1", messageId: "msg_other", runId: "run_other" })).toEqual(first);
+    expect(thread.send("go", { key: "k1", messageId: "msg_other", runId: "run_other" })).toEqual(
+      first,
+    );
     expect(thread.log.head().seq).toBe(head);
   });
 
   test("[K2] the same key with another body is a conflict", () => {
     const thread = quiet();
     thread.send("go", { key: "k1" });
-    expect(thread.send("stop", { key: "k1" })).toEqual({ ok: false, error: { reason: "idempotency_conflict" } });
+    expect(thread.send("stop", { key: "k1" })).toEqual({
+      ok: false,
+      error: { reason: "idempotency_conflict" },
+    });
   });
 
   test("[K2] the same message id is the same message, without any key", async () => {
@@ -54,14 +78,20 @@ describe("idempotency", () => {
     const first = thread.send("go", { messageId: "m1" });
     await thread.finish();
     expect(thread.send("go", { messageId: "m1" })).toEqual(first);
-    expect(thread.send("other words", { messageId: "m1" })).toMatchObject({ ok: false, error: { reason: "idempotency_conflict" } });
+    expect(thread.send("other words", { messageId: "m1" })).toMatchObject({
+      ok: false,
+      error: { reason: "idempotency_conflict" },
+    });
     expect(thread.of("input.received")).toHaveLength(1);
   });
 
   test("[K2] a key belongs to its principal: another's command of the same key is its own", () => {
     const thread = quiet();
     const set = (actor: string, state: string): unknown =>
-      thread.runtime.submit({ type: "set_state", state, bytes: 1 }, context({ actor, idempotencyKey: "k", bodyDigest: state }));
+      thread.runtime.submit(
+        { type: "set_state", state, bytes: 1 },
+        context({ actor, idempotencyKey: "k", bodyDigest: state }),
+      );
     expect(set("usr_1", "one")).toMatchObject({ ok: true });
     expect(set("svc_2", "two")).toMatchObject({ ok: true });
     expect(thread.runtime.state.shared).toBe("two");
@@ -70,9 +100,13 @@ describe("idempotency", () => {
   test("[K2] a refused command stores no receipt: it may be accepted later under its key", async () => {
     const thread = quiet();
     thread.send("go");
-    expect(thread.send("more", { key: "k", delivery: "reject", messageId: "m2", runId: "run_2" })).toMatchObject({ ok: false, error: { reason: "run_active" } });
+    expect(
+      thread.send("more", { key: "k", delivery: "reject", messageId: "m2", runId: "run_2" }),
+    ).toMatchObject({ ok: false, error: { reason: "run_active" } });
     await thread.finish();
-    expect(thread.send("more", { key: "k", delivery: "reject", messageId: "m2", runId: "run_2" })).toMatchObject({ ok: true });
+    expect(
+      thread.send("more", { key: "k", delivery: "reject", messageId: "m2", runId: "run_2" }),
+    ).toMatchObject({ ok: true });
   });
 });
 
@@ -94,7 +128,10 @@ describe("cancel", () => {
     expect(aborted).toMatchObject({ name: "AbortError" });
     await driving;
     expect(model.requests).toHaveLength(1);
-    expect(thread.of("tool.finished").map(({ payload }) => payload?.result.status)).toEqual(["ok", "cancelled"]);
+    expect(thread.of("tool.finished").map(({ payload }) => payload?.result.status)).toEqual([
+      "ok",
+      "cancelled",
+    ]);
   });
 
   test("[K16] a model that is being read is aborted, and its answer is never recorded", async () => {
@@ -107,7 +144,11 @@ describe("cancel", () => {
     await driving;
     await expect.poll(() => model.waiting).toBe(0);
     expect(thread.types()).not.toContain("model.answered");
-    expect(thread.types().slice(-3)).toEqual(["run.cancel_requested", "model.failed", "run.cancelled"]);
+    expect(thread.types().slice(-3)).toEqual([
+      "run.cancel_requested",
+      "model.failed",
+      "run.cancelled",
+    ]);
   });
 
   test("[K3] the queue goes on after a cancel", async () => {
@@ -136,7 +177,9 @@ describe("driving", () => {
     await driving;
     expect([thread.run("run_1").text, thread.run("run_2").text]).toEqual(["one", "two"]);
     expect(thread.run("run_2").startSeq).toBeLessThan(thread.run("run_1").endSeq ?? 0);
-    expect(thread.of("run.started")[1]?.header.seq).toBeGreaterThan(thread.run("run_1").endSeq ?? Infinity);
+    expect(thread.of("run.started")[1]?.header.seq).toBeGreaterThan(
+      thread.run("run_1").endSeq ?? Infinity,
+    );
   });
 
   test("[K3] a message that steers enters the next request of the running run", async () => {
@@ -144,11 +187,17 @@ describe("driving", () => {
     const model = new ScriptModel([ask(["wait"]), say("adjusted")]);
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
-    const thread = new ThreadHarness({ model, tools: [world.tool("wait", "read", async () => held.then(() => "ok"))] });
+    const thread = new ThreadHarness({
+      model,
+      tools: [world.tool("wait", "read", async () => held.then(() => "ok"))],
+    });
     thread.send("go");
     const driving = thread.finish();
     await expect.poll(() => world.executions.length).toBe(1);
-    expect(thread.send("but in blue", { delivery: "steer" })).toMatchObject({ ok: true, value: { disposition: "steered", runId: "run_1" } });
+    expect(thread.send("but in blue", { delivery: "steer" })).toMatchObject({
+      ok: true,
+      value: { disposition: "steered", runId: "run_1" },
+    });
     release();
     await driving;
     expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain("but in blue");
@@ -156,7 +205,9 @@ describe("driving", () => {
   });
 
   test("[K6] a failed attempt waits for its retry as a time, not in memory, and a restart keeps it", async () => {
-    const model = new ScriptModel([[{ error: "rate_limited", retryAfterMs: 5_000 }], say("ok")], { by: "call" });
+    const model = new ScriptModel([[{ error: "rate_limited", retryAfterMs: 5_000 }], say("ok")], {
+      by: "call",
+    });
     const thread = new ThreadHarness({ model });
     thread.send("go");
     const now = thread.clock.now();
@@ -171,12 +222,21 @@ describe("driving", () => {
 
   test("[L9] snapshots are taken while the outside is busy, and a thread opened from one goes on", async () => {
     const world = new World();
-    const model = new ScriptModel([...Array.from({ length: 60 }, () => ask(["look"])), say("done")]);
+    const model = new ScriptModel([
+      ...Array.from({ length: 60 }, () => ask(["look"])),
+      say("done"),
+    ]);
     const limits = { maxSteps: 100, maxCostMicros: null, maxTokens: null, maxQueuedInputs: 1 };
-    const thread = new ThreadHarness({ model, tools: [world.tool("look", "read")], manifest: { limits } });
+    const thread = new ThreadHarness({
+      model,
+      tools: [world.tool("look", "read")],
+      manifest: { limits },
+    });
     thread.send("go");
     await thread.finish();
-    expect(thread.database.exec("SELECT count(*) AS n FROM snapshots")[0]?.["n"]).toBeGreaterThan(0);
+    expect(thread.database.exec("SELECT count(*) AS n FROM snapshots")[0]?.["n"]).toBeGreaterThan(
+      0,
+    );
     const { state } = thread.runtime;
     thread.reopen();
     expect(thread.runtime.state).toEqual(state);
@@ -188,22 +248,40 @@ describe("read-only", () => {
   test("[L6] a log with an event the code does not know can be read, takes no command and drives nothing", async () => {
     const thread = quiet();
     thread.send("go");
-    const future = { ...THREAD_CATALOGUE, versions: { ...THREAD_CATALOGUE.versions, "state.set": 9 } };
+    const future = {
+      ...THREAD_CATALOGUE,
+      versions: { ...THREAD_CATALOGUE.versions, "state.set": 9 },
+    };
     const { log } = openNodeLog(future, {}, thread.database);
     log.append([{ type: "state.set", payload: { state: 1 } }], { at: thread.clock.now() });
     thread.reopen();
     expect(thread.runtime.mode).toMatchObject({ writable: false, reason: "log_newer_than_code" });
-    expect(thread.send("more")).toMatchObject({ ok: false, error: { reason: "read_only", code: "log_newer_than_code" } });
+    expect(thread.send("more")).toMatchObject({
+      ok: false,
+      error: { reason: "read_only", code: "log_newer_than_code" },
+    });
     expect(await thread.runtime.drive()).toEqual({ next: "idle" });
     expect(thread.events().length).toBeGreaterThan(4);
   });
 
   test("[K14] a log that no single writer wrote opens read-only as log_corrupt", async () => {
     const thread = quiet();
-    thread.log.append([{ type: "run.completed", payload: { finish: "stop", text: "", output: null }, scope: { run: "run_9" } }], { at: 1 });
+    thread.log.append(
+      [
+        {
+          type: "run.completed",
+          payload: { finish: "stop", text: "", output: null },
+          scope: { run: "run_9" },
+        },
+      ],
+      { at: 1 },
+    );
     thread.reopen();
     expect(thread.runtime.mode).toMatchObject({ writable: false, reason: "log_corrupt" });
-    expect(thread.send("more")).toMatchObject({ ok: false, error: { reason: "read_only", code: "log_corrupt" } });
+    expect(thread.send("more")).toMatchObject({
+      ok: false,
+      error: { reason: "read_only", code: "log_corrupt" },
+    });
   });
 
   test("[L4] erasing through the runtime leaves nothing in memory: the next prompt has the placeholder", async () => {

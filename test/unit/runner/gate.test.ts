@@ -48,11 +48,30 @@ describe("order", () => {
     });
     thread.send("go");
     await thread.finish();
-    const start = (kind: string): string[] => ["before_intent", `policy ${kind}`, `guardrail ${kind}`, `loop-guard ${kind}`, `reserve ${kind}`, "after_intent"];
+    const start = (kind: string): string[] => [
+      "before_intent",
+      `policy ${kind}`,
+      `guardrail ${kind}`,
+      `loop-guard ${kind}`,
+      `reserve ${kind}`,
+      "after_intent",
+    ];
     expect(trail).toEqual([
-      ...[...start("model"), "after_dispatch", "settle model", "after_outcome"],
-      ...[...start("tool"), "dispatch tool", "after_dispatch", "output tool", "settle tool", "after_outcome"],
-      ...[...start("model"), "after_dispatch", "output model", "settle model", "after_outcome"],
+      ...start("model"),
+      "after_dispatch",
+      "settle model",
+      "after_outcome",
+      ...start("tool"),
+      "dispatch tool",
+      "after_dispatch",
+      "output tool",
+      "settle tool",
+      "after_outcome",
+      ...start("model"),
+      "after_dispatch",
+      "output model",
+      "settle model",
+      "after_outcome",
     ]);
   });
 
@@ -63,7 +82,9 @@ describe("order", () => {
       model,
       tools: [
         world.tool("look", "read", (_args, { idempotencyKey }) => {
-          expect(thread.of("tool.started").map(({ payload }) => payload?.idempotencyKey)).toEqual([idempotencyKey]);
+          expect(thread.of("tool.started").map(({ payload }) => payload?.idempotencyKey)).toEqual([
+            idempotencyKey,
+          ]);
           return "seen";
         }),
       ],
@@ -78,31 +99,58 @@ describe("order", () => {
     const thread = new ThreadHarness({
       model: new ScriptModel([say("hi")]),
       hooks: recordingHooks([]),
-      prices: { price: () => ({ version: "p1", inputMicrosPerMillion: 1_000_000, cachedInputMicrosPerMillion: 500_000, outputMicrosPerMillion: 2_000_000 }) },
+      prices: {
+        price: () => ({
+          version: "p1",
+          inputMicrosPerMillion: 1_000_000,
+          cachedInputMicrosPerMillion: 500_000,
+          outputMicrosPerMillion: 2_000_000,
+        }),
+      },
     });
     thread.send("go");
     await thread.finish();
     const [intent] = thread.of("model.requested");
-    expect(intent?.payload?.verdicts).toEqual({ policy: "rule-7", guardrail: "clean", loopGuard: "fresh" });
+    expect(intent?.payload?.verdicts).toEqual({
+      policy: "rule-7",
+      guardrail: "clean",
+      loopGuard: "fresh",
+    });
     expect(intent?.payload?.reservation.tokens).toBeGreaterThan(1_000);
     const [outcome] = thread.of("model.answered");
     expect(outcome?.payload?.settlement).toEqual({ costMicros: 20, tokens: 15, estimated: false });
-    expect(outcome?.header).toMatchObject({ costMicros: 20, costKind: "normal", priceVersion: "p1", cause: intent?.header.id });
+    expect(outcome?.header).toMatchObject({
+      costMicros: 20,
+      costKind: "normal",
+      priceVersion: "p1",
+      cause: intent?.header.id,
+    });
   });
 });
 
 describe("refusals", () => {
-  const refusing = (part: Partial<GateHooks>): { thread: ThreadHarness; world: World; model: ScriptModel } => {
+  const refusing = (
+    part: Partial<GateHooks>,
+  ): { thread: ThreadHarness; world: World; model: ScriptModel } => {
     const world = new World();
     const model = new ScriptModel([ask(["pay"]), say("understood")]);
-    const thread = new ThreadHarness({ model, tools: [world.tool("pay", "once")], hooks: { ...DEFAULT_HOOKS, ...part } });
+    const thread = new ThreadHarness({
+      model,
+      tools: [world.tool("pay", "once")],
+      hooks: { ...DEFAULT_HOOKS, ...part },
+    });
     return { thread, world, model };
   };
   const denyTools = { code: "denied_by_policy", message: "no payments on Sundays" } as const;
 
   test("[G4] a policy's refusal is an event that the model sees, and nothing is dispatched", async () => {
     const { thread, world, model } = refusing({
-      policy: { check: (view) => (view.kind === "tool" ? { allow: false, refusal: denyTools } : { allow: true, verdict: "allow" }) },
+      policy: {
+        check: (view) =>
+          view.kind === "tool"
+            ? { allow: false, refusal: denyTools }
+            : { allow: true, verdict: "allow" },
+      },
     });
     thread.send("pay");
     await thread.finish();
@@ -130,7 +178,12 @@ describe("refusals", () => {
   });
 
   test("[G4] a refused model call ends the run with the reason, and no request leaves", async () => {
-    const { thread, model } = refusing({ budget: { reserve: () => ({ allow: false, cap: "cost_cap", message: "the tenant has no money left" }), settle: () => undefined } });
+    const { thread, model } = refusing({
+      budget: {
+        reserve: () => ({ allow: false, cap: "cost_cap", message: "the tenant has no money left" }),
+        settle: () => undefined,
+      },
+    });
     thread.send("pay");
     await thread.finish();
     expect(model.requests).toEqual([]);
@@ -141,11 +194,16 @@ describe("refusals", () => {
   test("[T10] a tool that needs approval is never run without one", async () => {
     const world = new World();
     const model = new ScriptModel([ask(["refund"]), say("asked")]);
-    const thread = new ThreadHarness({ model, tools: [world.tool("refund", "once", undefined, { approval: "always" })] });
+    const thread = new ThreadHarness({
+      model,
+      tools: [world.tool("refund", "once", undefined, { approval: "always" })],
+    });
     thread.send("refund");
     await thread.finish();
     expect(world.executions).toEqual([]);
-    expect(thread.of("tool.refused").map(({ payload }) => payload?.refusal.code)).toEqual(["approval_required"]);
+    expect(thread.of("tool.refused").map(({ payload }) => payload?.refusal.code)).toEqual([
+      "approval_required",
+    ]);
   });
 });
 
@@ -156,12 +214,22 @@ describe("guardrails", () => {
     const thread = new ThreadHarness({
       model,
       tools: [world.tool("mail", "once")],
-      hooks: { guardrail: { ...NO_GUARDRAIL, input: (view) => (view.kind === "tool" ? { allow: true, verdict: "redacted", args: { to: "[mail]" } } : { allow: true, verdict: "none" }) } },
+      hooks: {
+        guardrail: {
+          ...NO_GUARDRAIL,
+          input: (view) =>
+            view.kind === "tool"
+              ? { allow: true, verdict: "redacted", args: { to: "[mail]" } }
+              : { allow: true, verdict: "none" },
+        },
+      },
     });
     thread.send("mail");
     await thread.finish();
     expect(world.executions.map(({ args }) => args)).toEqual([{ to: "[mail]" }]);
-    expect(thread.of("tool.started").map(({ payload }) => payload?.args)).toEqual([{ to: "[mail]" }]);
+    expect(thread.of("tool.started").map(({ payload }) => payload?.args)).toEqual([
+      { to: "[mail]" },
+    ]);
   });
 
   test("[G1] what the output guardrail returns is what is stored and shown; its failure withholds", async () => {
@@ -185,7 +253,11 @@ describe("guardrails", () => {
     });
     thread.send("look");
     await thread.finish();
-    expect(thread.of("tool.finished").map(({ payload }) => [payload?.result.status, payload?.result.output])).toEqual([
+    expect(
+      thread
+        .of("tool.finished")
+        .map(({ payload }) => [payload?.result.status, payload?.result.output]),
+    ).toEqual([
       ["ok", "token=***"],
       ["error", "The result was withheld: it could not be screened."],
     ]);
@@ -200,7 +272,10 @@ describe("closed intents", () => {
     const held = new Promise<void>((resolve) => (release = resolve));
     const world = new World();
     const model = new ScriptModel([ask(["pay"]), say("second run")]);
-    const thread = new ThreadHarness({ model, tools: [world.tool("pay", "once", async () => held.then(() => "receipt 42"))] });
+    const thread = new ThreadHarness({
+      model,
+      tools: [world.tool("pay", "once", async () => held.then(() => "receipt 42"))],
+    });
     thread.send("pay");
     const driving = thread.finish();
     await expect.poll(() => thread.of("tool.started").length).toBe(1);
@@ -211,7 +286,10 @@ describe("closed intents", () => {
     await expect.poll(() => thread.of("tool.late").length).toBe(1);
     const [late] = thread.of("tool.late");
     expect(late?.payload?.result).toMatchObject({ status: "ok", output: "receipt 42" });
-    expect(late?.header).toMatchObject({ run: "run_1", call: thread.of("tool.started")[0]?.header.call });
+    expect(late?.header).toMatchObject({
+      run: "run_1",
+      call: thread.of("tool.started")[0]?.header.call,
+    });
     thread.send("again");
     await thread.finish();
     expect(JSON.stringify(model.requests.at(-1))).not.toContain("receipt 42");
@@ -221,7 +299,10 @@ describe("closed intents", () => {
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     const world = new World();
-    const thread = new ThreadHarness({ model: new ScriptModel([ask(["pay"]), say("done")]), tools: [world.tool("pay", "once", async () => held.then(() => "receipt"))] });
+    const thread = new ThreadHarness({
+      model: new ScriptModel([ask(["pay"]), say("done")]),
+      tools: [world.tool("pay", "once", async () => held.then(() => "receipt"))],
+    });
     thread.send("pay");
     const old = thread.runtime;
     const oldDrive = old.drive();
@@ -232,8 +313,15 @@ describe("closed intents", () => {
     release();
     await expect(oldDrive).resolves.toEqual({ next: "idle" });
     expect(thread.log.head().seq).toBe(head);
-    expect(thread.of("tool.finished").map(({ payload }) => payload?.result.code)).toEqual(["outcome_unknown"]);
-    expect(old.submit({ type: "set_state", state: 1, bytes: 1 }, { actor: "usr_1", idempotencyKey: null, bodyDigest: "" })).toMatchObject({
+    expect(thread.of("tool.finished").map(({ payload }) => payload?.result.code)).toEqual([
+      "outcome_unknown",
+    ]);
+    expect(
+      old.submit(
+        { type: "set_state", state: 1, bytes: 1 },
+        { actor: "usr_1", idempotencyKey: null, bodyDigest: "" },
+      ),
+    ).toMatchObject({
       ok: false,
       error: { reason: "read_only" },
     });
@@ -241,7 +329,10 @@ describe("closed intents", () => {
 
   test("[G10] the effects of a cancelled run are aborted at once", async () => {
     const world = new World();
-    const thread = new ThreadHarness({ model: new ScriptModel([ask(["slow"])]), tools: [world.tool("slow", "read", hangUntilAborted)] });
+    const thread = new ThreadHarness({
+      model: new ScriptModel([ask(["slow"])]),
+      tools: [world.tool("slow", "read", hangUntilAborted)],
+    });
     thread.send("go");
     const driving = thread.finish();
     await expect.poll(() => world.executions.length).toBe(1);
@@ -253,30 +344,51 @@ describe("closed intents", () => {
 });
 
 describe("spending", () => {
-  const prices = { price: () => ({ version: "p1", inputMicrosPerMillion: 0, cachedInputMicrosPerMillion: 0, outputMicrosPerMillion: 1_000_000 }) };
+  const prices = {
+    price: () => ({
+      version: "p1",
+      inputMicrosPerMillion: 0,
+      cachedInputMicrosPerMillion: 0,
+      outputMicrosPerMillion: 1_000_000,
+    }),
+  };
 
   test("[G11] a run ends before a call that could pass its cost cap, reservation counted", async () => {
     const world = new World();
     const model = new ScriptModel(Array.from({ length: 9 }, () => ask(["look"])));
     const limits = { maxSteps: 50, maxCostMicros: 1_012, maxTokens: null, maxQueuedInputs: 1 };
-    const thread = new ThreadHarness({ model, tools: [world.tool("look", "read")], manifest: { limits }, prices });
+    const thread = new ThreadHarness({
+      model,
+      tools: [world.tool("look", "read")],
+      manifest: { limits },
+      prices,
+    });
     thread.send("go");
     await thread.finish();
     // Each step costs 5 and reserves 1,000: after three steps 15 + 1,000 would pass 1,012.
     expect(model.requests).toHaveLength(3);
-    expect(thread.run("run_1")).toMatchObject({ status: "failed", reason: "cost_cap", costMicros: 15 });
+    expect(thread.run("run_1")).toMatchObject({
+      status: "failed",
+      reason: "cost_cap",
+      costMicros: 15,
+    });
   });
 
   test("[G11] calls per tool and steps are capped", async () => {
     const world = new World();
     const model = new ScriptModel(Array.from({ length: 9 }, () => ask(["look"])));
-    const tool = world.tool("look", "read", undefined, { limits: { timeoutMs: 100, maxResultBytes: 100, maxCallsPerRun: 2 } });
+    const tool = world.tool("look", "read", undefined, {
+      limits: { timeoutMs: 100, maxResultBytes: 100, maxCallsPerRun: 2 },
+    });
     const limits = { maxSteps: 4, maxCostMicros: null, maxTokens: null, maxQueuedInputs: 1 };
     const thread = new ThreadHarness({ model, tools: [tool], manifest: { limits } });
     thread.send("go");
     await thread.finish();
     expect(world.executions).toHaveLength(2);
-    expect(thread.of("tool.refused").map(({ payload }) => payload?.refusal.code)).toEqual(["tool_call_limit", "tool_call_limit"]);
+    expect(thread.of("tool.refused").map(({ payload }) => payload?.refusal.code)).toEqual([
+      "tool_call_limit",
+      "tool_call_limit",
+    ]);
     expect(model.requests).toHaveLength(4);
     expect(thread.run("run_1").finish).toBe("step_cap");
   });
@@ -291,7 +403,11 @@ describe("spending", () => {
     thread.reopen();
     await thread.finish();
     expect(thread.of("model.interrupted")).toHaveLength(1);
-    expect(thread.of("model.answered").map(({ header }) => [header.attempt, header.costKind, header.costMicros])).toEqual([[2, "recovery", 5]]);
+    expect(
+      thread
+        .of("model.answered")
+        .map(({ header }) => [header.attempt, header.costKind, header.costMicros]),
+    ).toEqual([[2, "recovery", 5]]);
     expect(thread.run("run_1")).toMatchObject({ status: "completed", recoveryMicros: 5 });
   });
 });

@@ -8,10 +8,16 @@ import { hangUntilAborted, World, type Behaviour } from "#test/support/world.ts"
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-async function callOnce(behaviour: Behaviour, overrides: Partial<Tool> = {}): Promise<{ thread: ThreadHarness; world: World; model: ScriptModel }> {
+async function callOnce(
+  behaviour: Behaviour,
+  overrides: Partial<Tool> = {},
+): Promise<{ thread: ThreadHarness; world: World; model: ScriptModel }> {
   const world = new World();
   const model = new ScriptModel([ask(["work"]), say("done")]);
-  const thread = new ThreadHarness({ model, tools: [world.tool("work", "idempotent", behaviour, overrides)] });
+  const thread = new ThreadHarness({
+    model,
+    tools: [world.tool("work", "idempotent", behaviour, overrides)],
+  });
   thread.send("go");
   await thread.finish();
   expect(thread.run("run_1").status).toBe("completed");
@@ -23,7 +29,9 @@ const resultOf = (thread: ThreadHarness) => thread.of("tool.finished")[0]?.paylo
 describe("results", () => {
   test("[T4] [K9] text is shown as it is, other values as JSON, and nothing as a placeholder", async () => {
     expect(resultOf((await callOnce(() => "plain")).thread)?.output).toBe("plain");
-    expect(resultOf((await callOnce(() => ({ a: [1, null] }))).thread)?.output).toBe('{"a":[1,null]}');
+    expect(resultOf((await callOnce(() => ({ a: [1, null] }))).thread)?.output).toBe(
+      '{"a":[1,null]}',
+    );
     expect(resultOf((await callOnce(() => "")).thread)?.output).toBe("(no output)");
   });
 
@@ -46,7 +54,10 @@ describe("results", () => {
   });
 
   test("[T4] the longest result that fits is shown whole, one byte more is cut", async () => {
-    expect(resultOf((await callOnce(() => "x".repeat(4_096))).thread)).toMatchObject({ handle: null, bytes: 4_096 });
+    expect(resultOf((await callOnce(() => "x".repeat(4_096))).thread)).toMatchObject({
+      handle: null,
+      bytes: 4_096,
+    });
     expect(resultOf((await callOnce(() => "x".repeat(4_097))).thread)?.handle).not.toBeNull();
   });
 
@@ -59,7 +70,9 @@ describe("results", () => {
         world.tool("big", "read", () => "y".repeat(9_000) + "END"),
         world.tool("tail", "read", (_args, { files }) => {
           const [stored] = files.list(".results/");
-          return new TextDecoder().decode(files.read(stored?.path ?? "", { offset: 9_000 }) ?? new Uint8Array());
+          return new TextDecoder().decode(
+            files.read(stored?.path ?? "", { offset: 9_000 }) ?? new Uint8Array(),
+          );
         }),
       ],
     });
@@ -74,7 +87,11 @@ describe("failures", () => {
     const { thread, model } = await callOnce(() => {
       throw new Error("disk on fire");
     });
-    expect(resultOf(thread)).toMatchObject({ status: "error", code: "tool_failed", output: "disk on fire" });
+    expect(resultOf(thread)).toMatchObject({
+      status: "error",
+      code: "tool_failed",
+      output: "disk on fire",
+    });
     expect(JSON.stringify(thread.events())).not.toContain("world.ts");
     expect(model.requests).toHaveLength(2);
   });
@@ -116,7 +133,10 @@ describe("failures", () => {
     expect(staged.thread.file("a.txt")).toBe("kept");
     expect(staged.thread.runtime.state.plan).toEqual([{ text: "one", status: "done" }]);
     const outcome = staged.thread.of("tool.finished")[0];
-    expect(staged.thread.of("file.written")[0]?.header).toMatchObject({ seq: (outcome?.header.seq ?? 0) + 2, call: outcome?.header.call });
+    expect(staged.thread.of("file.written")[0]?.header).toMatchObject({
+      seq: (outcome?.header.seq ?? 0) + 2,
+      call: outcome?.header.call,
+    });
     const dropped = await callOnce((_args, { files, setPlan }) => {
       files.write("a.txt", bytes("lost"));
       setPlan([{ text: "one", status: "done" }]);
@@ -159,7 +179,11 @@ describe("failures", () => {
     const thread = new ThreadHarness({ model, tools: [fill] });
     thread.send("go");
     await thread.finish();
-    expect(thread.of("tool.finished").map(({ payload }) => [payload?.result.status, payload?.result.code])).toEqual([
+    expect(
+      thread
+        .of("tool.finished")
+        .map(({ payload }) => [payload?.result.status, payload?.result.code]),
+    ).toEqual([
       ["ok", null],
       ["error", "workspace_full"],
     ]);
@@ -169,7 +193,9 @@ describe("failures", () => {
 });
 
 describe("pins", () => {
-  async function resumeWith(change: (tool: Tool) => Tool | null): Promise<{ thread: ThreadHarness; world: World; model: ScriptModel }> {
+  async function resumeWith(
+    change: (tool: Tool) => Tool | null,
+  ): Promise<{ thread: ThreadHarness; world: World; model: ScriptModel }> {
     const world = new World();
     const model = new ScriptModel([ask(["work"]), say("did without")]);
     const work = world.tool("work", "read");
@@ -189,16 +215,25 @@ describe("pins", () => {
     ["gone", () => null],
     ["of another version", (tool: Tool): Tool => ({ ...tool, version: "2" })],
     ["of another effect", (tool: Tool): Tool => ({ ...tool, effect: "once" })],
-    ["of another schema", (tool: Tool): Tool => ({ ...tool, inputSchema: { type: "object", required: ["x"] } })],
+    [
+      "of another schema",
+      (tool: Tool): Tool => ({ ...tool, inputSchema: { type: "object", required: ["x"] } }),
+    ],
   ])("[T9] a tool that is %s gives tool_unavailable and is never run", async (_name, change) => {
     const { thread, world } = await resumeWith(change);
     expect(world.executions).toEqual([]);
-    expect(thread.of("tool.refused").map(({ payload }) => payload?.refusal.code)).toEqual(["tool_unavailable"]);
+    expect(thread.of("tool.refused").map(({ payload }) => payload?.refusal.code)).toEqual([
+      "tool_unavailable",
+    ]);
     expect(thread.run("run_1")).toMatchObject({ status: "completed", text: "did without" });
   });
 
   test("[T9] key order of a schema and a new description are not another contract", async () => {
-    const { world } = await resumeWith((tool) => ({ ...tool, description: "reworded", inputSchema: JSON.parse(JSON.stringify(tool.inputSchema)) as Tool["inputSchema"] }));
+    const { world } = await resumeWith((tool) => ({
+      ...tool,
+      description: "reworded",
+      inputSchema: JSON.parse(JSON.stringify(tool.inputSchema)) as Tool["inputSchema"],
+    }));
     expect(world.executions).toHaveLength(1);
   });
 
@@ -207,18 +242,36 @@ describe("pins", () => {
     const model = new ScriptModel([ask(["work"]), say("did without")]);
     const work = world.tool("work", "read");
     const thread = new ThreadHarness({ model, tools: [work] });
-    thread.tools = new Map([["work", { ...work, version: "2", parse: () => ({ ok: false, error: [{ path: "/x", message: "required" }] }) }]]);
+    thread.tools = new Map([
+      [
+        "work",
+        {
+          ...work,
+          version: "2",
+          parse: () => ({ ok: false, error: [{ path: "/x", message: "required" }] }),
+        },
+      ],
+    ]);
     thread.send("go");
     await thread.finish();
-    expect(thread.of("tool.refused").map(({ payload }) => payload?.refusal.code)).toEqual(["tool_unavailable"]);
+    expect(thread.of("tool.refused").map(({ payload }) => payload?.refusal.code)).toEqual([
+      "tool_unavailable",
+    ]);
   });
 });
 
 describe("recovery", () => {
-  async function crashAt(point: "after_intent" | "after_dispatch", tool: (world: World) => Tool): Promise<{ thread: ThreadHarness; world: World }> {
+  async function crashAt(
+    point: "after_intent" | "after_dispatch",
+    tool: (world: World) => Tool,
+  ): Promise<{ thread: ThreadHarness; world: World }> {
     const world = new World();
     const model = new ScriptModel([ask(["work"]), say("done")]);
-    const thread = new ThreadHarness({ model, tools: [tool(world)], boundary: new CrashBoundary(point === "after_intent" ? 6 : 7) });
+    const thread = new ThreadHarness({
+      model,
+      tools: [tool(world)],
+      boundary: new CrashBoundary(point === "after_intent" ? 6 : 7),
+    });
     thread.send("go");
     await expect(thread.finish()).rejects.toThrow(point);
     thread.boundary = new CrashBoundary();
@@ -239,11 +292,15 @@ describe("recovery", () => {
   });
 
   test("[G8] a reconcile tool is asked first: what happened is taken over, what did not is run", async () => {
-    const happened = await crashAt("after_dispatch", (w) => w.tool("work", "reconcile", () => "receipt 7"));
+    const happened = await crashAt("after_dispatch", (w) =>
+      w.tool("work", "reconcile", () => "receipt 7"),
+    );
     expect(happened.world.executions).toHaveLength(1);
     expect(happened.world.checks).toHaveLength(1);
     expect(resultOf(happened.thread)).toMatchObject({ status: "ok", output: "receipt 7" });
-    const missed = await crashAt("after_intent", (w) => w.tool("work", "reconcile", () => "receipt 7"));
+    const missed = await crashAt("after_intent", (w) =>
+      w.tool("work", "reconcile", () => "receipt 7"),
+    );
     expect(missed.world.executions).toHaveLength(1);
     expect(missed.world.checks).toEqual(missed.world.executions.map(({ key }) => key));
     expect(resultOf(missed.thread)).toMatchObject({ status: "ok", output: "receipt 7" });
@@ -269,8 +326,13 @@ describe("recovery", () => {
   test("[K7] finished siblings of an interrupted call keep their recorded results", async () => {
     const world = new World();
     const model = new ScriptModel([ask(["fast"], ["stall"], ["fast"]), say("done")]);
-    const stall = world.tool("stall", "read", (args, context) => (context.attempt === 1 ? hangUntilAborted(args, context) : "late"));
-    const thread = new ThreadHarness({ model, tools: [world.tool("fast", "once", () => `r${world.executions.length}`), stall] });
+    const stall = world.tool("stall", "read", (args, context) =>
+      context.attempt === 1 ? hangUntilAborted(args, context) : "late",
+    );
+    const thread = new ThreadHarness({
+      model,
+      tools: [world.tool("fast", "once", () => `r${world.executions.length}`), stall],
+    });
     thread.send("go");
     void thread.runtime.drive();
     await expect.poll(() => thread.of("tool.finished").length).toBe(2);
@@ -278,7 +340,9 @@ describe("recovery", () => {
     thread.reopen();
     await thread.finish();
     expect(world.timesPerCall("fast")).toEqual([1, 1]);
-    const results = model.requests[1]?.messages.flatMap(({ content }) => content.flatMap((part) => (part.type === "result" ? [part.output] : [])));
+    const results = model.requests[1]?.messages.flatMap(({ content }) =>
+      content.flatMap((part) => (part.type === "result" ? [part.output] : [])),
+    );
     expect(results).toEqual(["r1", "late", "r3"]);
   });
 });
