@@ -1,6 +1,6 @@
 /** Thread commands: what a caller asks for, as commands of the kernel, with their idempotency bodies (K2). */
 import type { Receipt } from "#kernel/commands.ts";
-import { isErasable } from "#kernel/event-upcast.ts";
+import { canErase } from "#kernel/erasure.ts";
 import type { Caller, FileUpload, Reply, SendMessage, ThreadView } from "#ports/thread-gateway.ts";
 import type { FileStat } from "#ports/workspace.ts";
 import { requireWorkspacePath } from "#sandbox/workspace-paths.ts";
@@ -152,10 +152,10 @@ export function erase(host: ThreadHost, seq: number): Reply<{ readonly erased: n
   const event = host.log.get(seq);
   if (event === null)
     return err({ code: "not_found", message: "no such event", detail: {}, retryable: false });
-  if (!isErasable(event.type)) {
+  if (!canErase(host.runtime.state, { seq, type: event.type })) {
     return err({
       code: "invalid_request",
-      message: `an event of type ${event.type} holds no content and is needed to read the log`,
+      message: `an event of type ${event.type} is needed to go on: it holds no content, or a live run still builds on it`,
       detail: {},
       retryable: false,
     });

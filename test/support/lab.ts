@@ -1,0 +1,36 @@
+/**
+ * Lab: what a test inside workerd gives to the objects of its own isolate: agents, scripted models and a clock that moves.
+ *
+ * Lives in the isolate, not in the objects, so counts of what happened outside survive the crash of an object.
+ */
+import { DEFAULT_HOOKS } from "#runner/default-hooks.ts";
+import type { AgentDefinition } from "#ports/agent-definition.ts";
+import type { Clock } from "#ports/clock.ts";
+import type { Model, ModelDirectory } from "#ports/model.ts";
+
+class LabClock implements Clock {
+  #offset = 0;
+
+  now(): number {
+    return Date.now() + this.#offset;
+  }
+  advance(ms: number): void {
+    this.#offset += ms;
+  }
+}
+
+export const lab = {
+  clock: new LabClock(),
+  agents: new Map<string, AgentDefinition>(),
+  models: new Map<string, Model>(),
+  hooks: DEFAULT_HOOKS,
+  /** Short, so that a wake by alarm is seen within a test. */
+  heartbeatMs: 1_000,
+};
+
+/** Adds or replaces an agent: replacing one is what a deploy is to a live run. */
+export function deploy(...agents: readonly AgentDefinition[]): void {
+  for (const agent of agents) lab.agents.set(agent.manifest.name, agent);
+}
+
+export const LAB_MODELS: ModelDirectory = { resolve: (route) => lab.models.get(route) ?? null };

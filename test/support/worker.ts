@@ -1,0 +1,32 @@
+/** Entry of the test build: the product's own composition with the agents, models and clock of the lab. */
+import { AGENTS } from "#agents/registry.generated.ts";
+import { ThreadAgent } from "#durable-objects/agent-object.ts";
+import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
+import { composeApp, composeThread } from "#src/composition.ts";
+import type { Env } from "#src/env.ts";
+import { lab, LAB_MODELS } from "./lab.ts";
+
+export { LedgerObject } from "#durable-objects/ledger-object.ts";
+export { MemoryObject } from "#durable-objects/memory-object.ts";
+
+export class AgentObject extends ThreadAgent {
+  static override readonly compose = (env: Env): ThreadComposition => {
+    const own = composeThread(env, AGENTS);
+    return {
+      ...own,
+      clock: lab.clock,
+      heartbeatMs: lab.heartbeatMs,
+      hooks: lab.hooks,
+      models: { resolve: (route) => LAB_MODELS.resolve(route) ?? own.models.resolve(route) },
+      get agents() {
+        return new Map([...own.agents, ...lab.agents]);
+      },
+    };
+  };
+}
+
+export default {
+  fetch(request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
+    return composeApp(env, [...AGENTS, ...lab.agents.values()]).fetch(request, env, ctx);
+  },
+} satisfies ExportedHandler<Env>;
