@@ -2,21 +2,33 @@
  * QuickJsSandbox: JavaScript in a QuickJS virtual machine inside WebAssembly, for every place where the platform itself
  * cannot stop a loop: local workerd, and plain Node.
  *
- * S1 a new runtime and context for each run, with ECMAScript intrinsics and the prelude's globals, nothing else.
- * S2 an interrupt handler stops it by deadline and by tick count; memory and stack have hard limits of the virtual
- * machine. A module that crashed, or grew to its memory limit, is dropped and loaded anew.
- * The run is synchronous: it holds the event loop for up to `timeoutMs`, so keep that low.
+ * S1 a new WebAssembly instance for each run, with ECMAScript intrinsics and the prelude's globals, nothing else.
+ * S2 an interrupt handler stops it by deadline and by tick count. Memory is bounded by the instance's own maximum: the
+ * limit of the virtual machine counts only 8 bytes an allocation in this build.
+ * The run is synchronous: it holds the event loop for up to `timeoutMs`, so keep that low. Known gap: loops inside one
+ * native call (`indexOf` on a sparse array of 2^32) are not interrupted; see docs/decisions/0002-run-code-sandbox.md.
  */
-import { newQuickJSWASMModuleFromVariant, type QuickJSContext, type QuickJSHandle, type QuickJSWASMModule } from "quickjs-emscripten-core";
-import type { Json } from "#shared/json.ts";
+import {
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  type QuickJSContext,
+  type QuickJSHandle,
+  type QuickJSSyncVariant,
+  type QuickJSWASMModule,
+} from "quickjs-emscripten-core";
 import type { Clock } from "#ports/clock.ts";
 import type { Sandbox, SandboxFailureCode, SandboxRequest, SandboxResult } from "#ports/sandbox.ts";
 import { OutputCapture, toSandboxOutput } from "#sandbox/output.ts";
 import { PRELUDE_SOURCE } from "#sandbox/prelude.ts";
-import { toExecFailure, type ExecFailure, type ThrownValue } from "#sandbox/exec-failure.ts";
+import { parseExecValue, toExecFailure, type ExecFailure, type ExecOutcome, type ThrownValue } from "#sandbox/exec-outcome.ts";
 import { createPrimitives } from "./quickjs-primitives.ts";
 
-type VariantLoader = () => Parameters<typeof newQuickJSWASMModuleFromVariant>[0];
+/** The WebAssembly of this host: read and compiled in Node, imported in workerd, which compiles nothing at run time. */
+export interface QuickJsBinary {
+  readonly variant: QuickJSSyncVariant;
+  readonly wasmModule: WebAssembly.Module;
+}
+type BinaryLoader = () => QuickJsBinary | Promise<QuickJsBinary>;
 
 /** 512 KiB overflows the stack of the WebAssembly module itself, which then throws instead of ending cleanly. */
 const STACK_BYTES = 128 * 1024;
@@ -25,6 +37,11 @@ const STACK_BYTES = 128 * 1024;
  * never ends a run before its deadline.
  */
 const TICKS_PER_MS = 50;
+const PAGE_BYTES = 64 * 1024;
+/** What the module declares: 16 MiB, the least memory it can be given. */
+const MIN_PAGES = 256;
+/** Growth goes in steps of a fifth, so the last step may not fit. */
+const NEARLY_FULL = 0.8;
 const JOBS_PER_TURN = 1_000;
 const FILE_NAME = "code.js";
 
@@ -32,29 +49,27 @@ export interface QuickJsSandboxOptions {
   readonly clock?: Clock;
 }
 
-/** `loadVariant` gives the WebAssembly for this host: the package's own in Node, an imported module in workerd. */
-export function createQuickJsSandbox(loadVariant: VariantLoader, options: QuickJsSandboxOptions = {}): Sandbox {
-  return new QuickJsSandbox(loadVariant, options.clock ?? { now: () => Date.now() });
+/** `load` is called once, with the first run. */
+export function createQuickJsSandbox(load: BinaryLoader, options: QuickJsSandboxOptions = {}): Sandbox {
+  return new QuickJsSandbox(load, options.clock ?? { now: () => Date.now() });
 }
-
-type Outcome = { readonly ok: true; readonly value: Json } | ({ readonly ok: false } & ExecFailure);
 
 class QuickJsSandbox implements Sandbox {
   readonly id = "quickjs@1";
-  readonly #loadVariant: VariantLoader;
+  readonly #load: BinaryLoader;
   readonly #clock: Clock;
-  #module: Promise<QuickJSWASMModule> | null = null;
+  #binary: Promise<QuickJsBinary> | null = null;
 
-  constructor(loadVariant: VariantLoader, clock: Clock) {
-    this.#loadVariant = loadVariant;
+  constructor(load: BinaryLoader, clock: Clock) {
+    this.#load = load;
     this.#clock = clock;
   }
 
   async run(request: SandboxRequest): Promise<SandboxResult> {
-    const module = await this.#load();
+    const machine = await this.#instantiate(request.limits.memoryBytes);
     const startedAt = this.#clock.now();
     const capture = new OutputCapture(request.limits.maxOutputBytes);
-    const outcome = this.#execute(module, request, capture);
+    const outcome = this.#execute(machine, request, capture);
     return {
       ...outcome,
       output: toSandboxOutput(capture.kept(), request.limits.maxOutputBytes),
@@ -62,21 +77,22 @@ class QuickJsSandbox implements Sandbox {
     };
   }
 
-  #load(): Promise<QuickJSWASMModule> {
-    this.#module ??= newQuickJSWASMModuleFromVariant(this.#loadVariant());
-    return this.#module;
+  async #instantiate(memoryBytes: number): Promise<Machine> {
+    this.#binary ??= Promise.resolve(this.#load());
+    const { variant, wasmModule } = await this.#binary;
+    const maximum = Math.max(MIN_PAGES, Math.floor(memoryBytes / PAGE_BYTES));
+    const wasmMemory = new WebAssembly.Memory({ initial: MIN_PAGES, maximum });
+    const module = await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmModule, wasmMemory }));
+    return { module, isFull: () => wasmMemory.buffer.byteLength >= maximum * PAGE_BYTES * NEARLY_FULL };
   }
 
-  #execute(module: QuickJSWASMModule, request: SandboxRequest, capture: OutputCapture): Outcome {
+  #execute(machine: Machine, request: SandboxRequest, capture: OutputCapture): ExecOutcome {
     if (request.signal.aborted) return { ok: false, code: "exec_cancelled", message: "cancelled before it began" };
     const stop = new StopSwitch(request, this.#clock);
     try {
-      const outcome = runOnce(module, request, capture, stop);
-      if (!outcome.ok && outcome.code === "exec_memory") this.#module = null;
-      return outcome;
+      return runOnce(machine, request, capture, stop);
     } catch (error) {
-      // The module itself failed (its own stack, an abort): nothing in it can be trusted for another run.
-      this.#module = null;
+      // The instance itself failed: its own stack, or memory that its host functions needed.
       return { ok: false, ...(stop.failure() ?? moduleFailure(error)) };
     }
   }
@@ -116,66 +132,54 @@ class StopSwitch {
   }
 }
 
-function runOnce(module: QuickJSWASMModule, request: SandboxRequest, capture: OutputCapture, stop: StopSwitch): Outcome {
-  const runtime = module.newRuntime({ memoryLimitBytes: request.limits.memoryBytes, maxStackSizeBytes: STACK_BYTES });
+interface Machine {
+  readonly module: QuickJSWASMModule;
+  /** No more growth: what fails now fails for want of memory. */
+  isFull(): boolean;
+}
+
+/** Nothing is disposed: instance and memory are dropped as a whole, also after a failure that leaves objects behind. */
+function runOnce(machine: Machine, request: SandboxRequest, capture: OutputCapture, stop: StopSwitch): ExecOutcome {
+  const runtime = machine.module.newRuntime({ maxStackSizeBytes: STACK_BYTES });
   const context = runtime.newContext();
-  const held: QuickJSHandle[] = [];
-  const hold = (handle: QuickJSHandle): QuickJSHandle => {
-    held.push(handle);
-    return handle;
+  const prelude = context.unwrapResult(context.evalCode(`(${PRELUDE_SOURCE})`, "prelude.js"));
+  const primitives = createPrimitives(context, request, (text) => capture.print(text));
+  const encode = context.unwrapResult(context.callFunction(prelude, context.undefined, primitives));
+  runtime.setInterruptHandler(() => stop.check());
+  const settled = settle(context, request.code, stop);
+  const refuse = (thrown: QuickJSHandle | null): ExecOutcome => {
+    // Read before asking why it stopped: getters of the thrown object run under the interrupt handler too.
+    const failure = toExecFailure(thrown === null ? null : readThrown(context, thrown, machine), FILE_NAME);
+    return { ok: false, ...(stop.failure() ?? failure) };
   };
-  try {
-    const prelude = hold(context.unwrapResult(context.evalCode(`(${PRELUDE_SOURCE})`, "prelude.js")));
-    const primitives = hold(createPrimitives(context, request, (text) => capture.print(text)));
-    const encode = hold(context.unwrapResult(context.callFunction(prelude, context.undefined, primitives)));
-    runtime.setInterruptHandler(() => stop.check());
-    const settled = settle(context, request.code, stop, hold);
-    if (!settled.ok) return refused(context, settled.thrown, stop);
-    const encoded = context.callFunction(encode, context.undefined, settled.value);
-    if (encoded.error !== undefined) return refused(context, hold(encoded.error), stop);
-    return parseValue(context.getString(hold(encoded.value)));
-  } finally {
-    for (const handle of held.toReversed()) handle.dispose();
-    context.dispose();
-    runtime.dispose();
-  }
+  if (!settled.ok) return refuse(settled.thrown);
+  const encoded = context.callFunction(encode, context.undefined, settled.value);
+  if (encoded.error !== undefined) return refuse(encoded.error);
+  return parseExecValue(context.getString(encoded.value));
 }
 
 type Settled = { readonly ok: true; readonly value: QuickJSHandle } | { readonly ok: false; readonly thrown: QuickJSHandle | null };
 
 /** Evaluates the code as the body of an async function and pumps its jobs. `thrown` is null when it never settles. */
-function settle(context: QuickJSContext, code: string, stop: StopSwitch, hold: (handle: QuickJSHandle) => QuickJSHandle): Settled {
+function settle(context: QuickJSContext, code: string, stop: StopSwitch): Settled {
   // On one line with the code, so that line numbers in errors are those of the code.
   const started = context.evalCode(`(async () => { "use strict"; ${code}\n})()`, FILE_NAME, { strict: true });
-  if (started.error !== undefined) return { ok: false, thrown: hold(started.error) };
-  const promise = hold(started.value);
+  if (started.error !== undefined) return { ok: false, thrown: started.error };
+  const promise = started.value;
   while (context.runtime.hasPendingJob() && !stop.check()) {
     const turn = context.runtime.executePendingJobs(JOBS_PER_TURN);
-    if (turn.error !== undefined) return { ok: false, thrown: hold(turn.error) };
+    if (turn.error !== undefined) return { ok: false, thrown: turn.error };
   }
   const state = context.getPromiseState(promise);
   if (state.type === "pending") return { ok: false, thrown: null };
-  if (state.type === "rejected") return { ok: false, thrown: hold(state.error) };
-  return { ok: true, value: state.notAPromise === true ? state.value : hold(state.value) };
+  if (state.type === "rejected") return { ok: false, thrown: state.error };
+  return { ok: true, value: state.value };
 }
 
-function refused(context: QuickJSContext, thrown: QuickJSHandle | null, stop: StopSwitch): Outcome {
-  // Room to read the error: its own allocation may be what failed. The interrupt handler still bounds its getters.
-  context.runtime.setMemoryLimit(-1);
-  const failure = stop.failure() ?? toExecFailure(thrown === null ? null : readThrown(context, thrown), FILE_NAME);
-  return { ok: false, ...failure };
-}
-
-function readThrown(context: QuickJSContext, thrown: QuickJSHandle): ThrownValue {
+/** A machine without memory for even the error throws null. */
+function readThrown(context: QuickJSContext, thrown: QuickJSHandle, machine: Machine): ThrownValue {
+  if (context.eq(thrown, context.null)) return { name: null, message: machine.isFull() ? "out of memory" : "null", stack: "" };
   if (context.typeof(thrown) !== "object") return { name: null, message: context.getString(thrown), stack: "" };
   const text = (key: string): string => context.getProp(thrown, key).consume((handle) => (context.typeof(handle) === "string" ? context.getString(handle) : ""));
   return { name: text("name"), message: text("message"), stack: text("stack") };
-}
-
-function parseValue(text: string): Outcome {
-  try {
-    return { ok: true, value: JSON.parse(text) as Json };
-  } catch {
-    return { ok: false, code: "exec_output_invalid", message: "the returned value is not JSON" };
-  }
 }

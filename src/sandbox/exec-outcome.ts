@@ -1,4 +1,5 @@
-/** What sandboxed code threw, made into a failure code and a message with the line of the code. Pure, for every rung. */
+/** What sandboxed code returned or threw, made into the same outcome on every rung. Pure. */
+import type { Json } from "#shared/json.ts";
 import type { SandboxFailureCode } from "#ports/sandbox.ts";
 import { OUTPUT_INVALID } from "./prelude.ts";
 
@@ -13,7 +14,27 @@ export interface ExecFailure {
   readonly message: string;
 }
 
+export type ExecOutcome = { readonly ok: true; readonly value: Json } | ({ readonly ok: false } & ExecFailure);
+
 const MAX_MESSAGE_CHARS = 2_000;
+/** Deeper values overflow the stack of whatever walks them later: hashing, redaction, a client. */
+const MAX_VALUE_DEPTH = 100;
+
+/** From the JSON text that the prelude's encoder made. */
+export function parseExecValue(text: string): ExecOutcome {
+  try {
+    const value = JSON.parse(text) as Json;
+    if (fitsDepth(value, MAX_VALUE_DEPTH)) return { ok: true, value };
+    return { ok: false, code: "exec_output_invalid", message: `the returned value is nested deeper than ${MAX_VALUE_DEPTH} levels` };
+  } catch {
+    return { ok: false, code: "exec_output_invalid", message: "the returned value is not JSON" };
+  }
+}
+
+function fitsDepth(value: Json, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return depth > 0 && Object.values(value).every((inner: Json) => fitsDepth(inner, depth - 1));
+}
 
 /** `thrown` null: the code awaits something that never settles. */
 export function toExecFailure(thrown: ThrownValue | null, fileName: string): ExecFailure {
@@ -22,7 +43,7 @@ export function toExecFailure(thrown: ThrownValue | null, fileName: string): Exe
   }
   const { name, message, stack } = thrown;
   if (message.startsWith(OUTPUT_INVALID)) return { code: "exec_output_invalid", message: bounded(message.slice(OUTPUT_INVALID.length)) };
-  if (/^out of memory/i.test(message)) return { code: "exec_memory", message: "the code needed more memory than the sandbox has" };
+  if (/^out of memory|^string too long|^invalid array buffer length/i.test(message)) return { code: "exec_memory", message: "the code needed more memory than the sandbox has" };
   if (/stack overflow|Maximum call stack size exceeded/i.test(message)) return { code: "exec_stack", message: "the code recursed too deeply" };
   const line = lineOf(stack, fileName);
   const what = name === null || name === "" ? `thrown: ${message}` : `${name}: ${message}`;
