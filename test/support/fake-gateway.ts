@@ -53,7 +53,7 @@ export class FakeGateway implements ThreadGateway {
   /** When set, streams stay open after `frames`. */
   stayOpen = false;
   /** What the next call of any method throws. */
-  throwNext: unknown = null;
+  throwNext: Error | null = null;
   /** Replaces the content of a file after so many reads, to play a concurrent write. */
   rewriteAfterReads: number | null = null;
 
