@@ -8,7 +8,13 @@ import { canonicalJson, type Json, type JsonObject } from "#shared/json.ts";
 import { err, type Result } from "#shared/result.ts";
 import type { EventLog, LogHead, RawEvent } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
-import { GENESIS_HASH, parseObject, verifyChain, type ChainFault, type ChainReport } from "./hash-chain.ts";
+import {
+  GENESIS_HASH,
+  parseObject,
+  verifyChain,
+  type ChainFault,
+  type ChainReport,
+} from "./hash-chain.ts";
 
 export const EXPORT_FORMAT = "holdfast-log/1";
 const PAGE = 100;
@@ -26,7 +32,9 @@ export interface ExportFailure {
 }
 
 /** Lines without their newline, read page by page, up to the head as it is when the first line is taken. */
-export function* exportLog(log: Pick<EventLog<unknown>, "logId" | "head" | "raw">): Generator<string> {
+export function* exportLog(
+  log: Pick<EventLog<unknown>, "logId" | "head" | "raw">,
+): Generator<string> {
   const head = log.head();
   yield toManifestLine({ logId: log.logId, base: { seq: 0, hash: GENESIS_HASH }, head });
   for (let from = 1; from <= head.seq; from += PAGE) {
@@ -41,7 +49,13 @@ export function toManifestLine(manifest: ExportManifest): string {
 
 export function toEventLine(event: RawEvent): string {
   const { seq, header, hash } = event;
-  return canonicalJson({ seq, header, hash, salt: toBase64(event.salt), payload: toBase64(event.payload) });
+  return canonicalJson({
+    seq,
+    header,
+    hash,
+    salt: toBase64(event.salt),
+    payload: toBase64(event.payload),
+  });
 }
 
 /** Checks a whole export from its text alone. The bytes are those of the file: no blank lines but the last. */
@@ -70,13 +84,21 @@ function parseManifest(line: string): ExportManifest | null {
   const base = toHead(manifest?.["base"]);
   const head = toHead(manifest?.["head"]);
   const logId = manifest?.["logId"];
-  if (manifest?.["format"] !== EXPORT_FORMAT || typeof logId !== "string" || base === null || head === null) return null;
+  if (
+    manifest?.["format"] !== EXPORT_FORMAT ||
+    typeof logId !== "string" ||
+    base === null ||
+    head === null
+  )
+    return null;
   return { logId, base, head };
 }
 
 function toHead(value: Json | undefined): LogHead | null {
   const { seq, hash } = (value ?? {}) as JsonObject;
-  return typeof seq === "number" && Number.isSafeInteger(seq) && typeof hash === "string" ? { seq, hash } : null;
+  return typeof seq === "number" && Number.isSafeInteger(seq) && typeof hash === "string"
+    ? { seq, hash }
+    : null;
 }
 
 function parseEventLine(line: string): RawEvent | null {
@@ -85,7 +107,8 @@ function parseEventLine(line: string): RawEvent | null {
   const { seq, header, hash } = fields;
   const salt = fromBase64(fields["salt"]);
   const payload = fromBase64(fields["payload"]);
-  if (typeof seq !== "number" || typeof header !== "string" || typeof hash !== "string") return null;
+  if (typeof seq !== "number" || typeof header !== "string" || typeof hash !== "string")
+    return null;
   return salt === undefined || payload === undefined ? null : { seq, header, hash, salt, payload };
 }
 
@@ -104,6 +127,7 @@ function toBase64(bytes: Uint8Array | null): string | null {
 /** Undefined for what is neither null nor strict base64: `atob` alone would forgive blanks and missing padding. */
 function fromBase64(value: Json | undefined): Uint8Array | null | undefined {
   if (value === null) return null;
-  if (typeof value !== "string" || value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value)) return undefined;
+  if (typeof value !== "string" || value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value))
+    return undefined;
   return Uint8Array.from(atob(value), (character) => character.charCodeAt(0));
 }

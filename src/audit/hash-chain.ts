@@ -60,9 +60,13 @@ export function verifyChain(
   for (const event of events) {
     const seq = last.seq + 1;
     if (event.seq !== seq) return err({ seq, reason: "seq_unexpected" });
-    if (!event.header.isWellFormed() || hasher.sha256(utf8(event.header)) !== event.hash) return err({ seq, reason: "hash_mismatch" });
+    if (!event.header.isWellFormed() || hasher.sha256(utf8(event.header)) !== event.hash)
+      return err({ seq, reason: "hash_mismatch" });
     const header = parseHeader(event.header);
-    const reason = header === null ? "header_invalid" : findFault(header, event, { last, logId }) ?? findPayloadFault(header, event, hasher);
+    const reason =
+      header === null
+        ? "header_invalid"
+        : (findFault(header, event, { last, logId }) ?? findPayloadFault(header, event, hasher));
     if (header === null || reason !== null) return err({ seq, reason: reason ?? "header_invalid" });
     logId = header.logId;
     last = { seq, hash: event.hash };
@@ -70,8 +74,10 @@ export function verifyChain(
     if (event.salt === null) erased += 1;
   }
   const { head } = bounds;
-  if (head !== undefined && head.seq > last.seq) return err({ seq: last.seq + 1, reason: "head_mismatch" });
-  if (head !== undefined && (head.seq !== last.seq || head.hash !== last.hash)) return err({ seq: last.seq, reason: "head_mismatch" });
+  if (head !== undefined && head.seq > last.seq)
+    return err({ seq: last.seq + 1, reason: "head_mismatch" });
+  if (head !== undefined && (head.seq !== last.seq || head.hash !== last.hash))
+    return err({ seq: last.seq, reason: "head_mismatch" });
   return ok({ logId, head: last, events: count, erased });
 }
 
@@ -114,10 +120,16 @@ function findFault(
 }
 
 /** An erased payload is no fault: the header still says what it was the digest of. */
-function findPayloadFault(header: VerifiableHeader, event: RawEvent, hasher: Hasher): ChainFault | null {
+function findPayloadFault(
+  header: VerifiableHeader,
+  event: RawEvent,
+  hasher: Hasher,
+): ChainFault | null {
   const { salt, payload } = event;
   if (salt === null && payload === null) return null;
   if (salt === null || payload === null) return "payload_incomplete";
-  const fits = payload.byteLength === header.payload.bytes && hasher.sha256(salt, payload) === header.payload.digest;
+  const fits =
+    payload.byteLength === header.payload.bytes &&
+    hasher.sha256(salt, payload) === header.payload.digest;
   return fits ? null : "payload_mismatch";
 }

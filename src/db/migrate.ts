@@ -37,16 +37,26 @@ export function migrate(
     const pending = migrations.slice(applied.length);
     if (pending.length === 0) return ok({ applied: [] });
     database.transaction(() => {
-      database.exec("CREATE TABLE IF NOT EXISTS schema_migrations (id TEXT PRIMARY KEY NOT NULL, digest TEXT NOT NULL) STRICT, WITHOUT ROWID");
+      database.exec(
+        "CREATE TABLE IF NOT EXISTS schema_migrations (id TEXT PRIMARY KEY NOT NULL, digest TEXT NOT NULL) STRICT, WITHOUT ROWID",
+      );
       for (const migration of pending) {
         current = migration.id;
         for (const statement of toStatements(migration.sql)) database.exec(statement);
-        database.exec("INSERT INTO schema_migrations (id, digest) VALUES (?, ?)", migration.id, toDigest(migration, hasher));
+        database.exec(
+          "INSERT INTO schema_migrations (id, digest) VALUES (?, ?)",
+          migration.id,
+          toDigest(migration, hasher),
+        );
       }
     });
     return ok({ applied: pending.map((migration) => migration.id) });
   } catch (error) {
-    return err({ reason: "migration_error", id: current, message: error instanceof Error ? error.message : "unknown failure" });
+    return err({
+      reason: "migration_error",
+      id: current,
+      message: error instanceof Error ? error.message : "unknown failure",
+    });
   }
 }
 
@@ -56,7 +66,9 @@ interface AppliedMigration {
 }
 
 function readApplied(database: SqlDatabase): readonly AppliedMigration[] {
-  const [table] = database.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'");
+  const [table] = database.exec(
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'",
+  );
   if (table === undefined) return [];
   return database
     .exec("SELECT id, digest FROM schema_migrations ORDER BY id")
@@ -71,10 +83,18 @@ function findDivergence(
   for (const [index, { id, digest }] of applied.entries()) {
     const known = migrations[index];
     if (known === undefined || known.id !== id) {
-      return { reason: "migration_unknown", id, message: `migration ${id} was applied and is not at its place in this build` };
+      return {
+        reason: "migration_unknown",
+        id,
+        message: `migration ${id} was applied and is not at its place in this build`,
+      };
     }
     if (toDigest(known, hasher) !== digest) {
-      return { reason: "migration_edited", id, message: `migration ${id} differs from the one that was applied` };
+      return {
+        reason: "migration_edited",
+        id,
+        message: `migration ${id} differs from the one that was applied`,
+      };
     }
   }
   return null;

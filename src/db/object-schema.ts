@@ -24,7 +24,11 @@ export const blobs = sqliteTable("blobs", {
 
 export const blobChunks = sqliteTable(
   "blob_chunks",
-  { address: text("address").notNull(), idx: integer("idx").notNull(), content: blob("content").notNull() },
+  {
+    address: text("address").notNull(),
+    idx: integer("idx").notNull(),
+    content: blob("content").notNull(),
+  },
   (table) => [primaryKey({ columns: [table.address, table.idx] })],
 );
 

@@ -10,7 +10,10 @@ function pattern(length: number): Uint8Array {
 
 /** `toEqual` on megabytes takes seconds. */
 function isSame(actual: Uint8Array | null, expected: Uint8Array): boolean {
-  return actual?.byteLength === expected.byteLength && actual.every((byte, index) => byte === expected[index]);
+  return (
+    actual?.byteLength === expected.byteLength &&
+    actual.every((byte, index) => byte === expected[index])
+  );
 }
 
 export function blobStoreContract(name: string, makeStore: () => BlobStore): void {
@@ -28,7 +31,10 @@ export function blobStoreContract(name: string, makeStore: () => BlobStore): voi
       const store = makeStore();
       const whole = pattern(1_200_000);
       store.put("a", whole);
-      const near = fc.oneof(fc.nat(1_300_000), fc.constantFrom(0, 524_287, 524_288, 524_289, 1_048_575, 1_048_576, 1_199_999, 1_200_000));
+      const near = fc.oneof(
+        fc.nat(1_300_000),
+        fc.constantFrom(0, 524_287, 524_288, 524_289, 1_048_575, 1_048_576, 1_199_999, 1_200_000),
+      );
       fc.assert(
         fc.property(near, near, (offset, limit) => {
           const part = store.get("a", { offset, limit });
@@ -49,7 +55,11 @@ export function blobStoreContract(name: string, makeStore: () => BlobStore): voi
       store.put("b", new Uint8Array([3]));
       store.delete("a");
       store.delete("never there");
-      expect([store.has("a"), store.get("a"), store.get("b")]).toEqual([false, null, new Uint8Array([3])]);
+      expect([store.has("a"), store.get("a"), store.get("b")]).toEqual([
+        false,
+        null,
+        new Uint8Array([3]),
+      ]);
       store.put("a", new Uint8Array([4]));
       expect(store.get("a")).toEqual(new Uint8Array([4]));
     });

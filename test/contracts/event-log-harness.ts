@@ -24,7 +24,9 @@ export const CATALOGUE: Catalogue<TestEvents> = {
   upcast: (_type, _version, payload) => payload,
 };
 
-export type OpenOptions = Partial<Pick<ChainedLogOptions<TestEvents>, "catalogue" | "projections" | "defaults" | "readOnly">>;
+export type OpenOptions = Partial<
+  Pick<ChainedLogOptions<TestEvents>, "catalogue" | "projections" | "defaults" | "readOnly">
+>;
 
 export interface LogHarness {
   readonly hasher: Hasher;
@@ -54,12 +56,47 @@ export interface SqlHarnessParts {
   readonly close?: () => void;
 }
 
-const TABLES = ["events", "blobs", "blob_chunks", "snapshots", "meta", "outbox_cursors", "tally"] as const;
+/** One test on a fresh harness. */
+export type Check = (title: string, body: (harness: LogHarness) => void | Promise<void>) => void;
+
+export function note(text: string): {
+  readonly type: "note.added";
+  readonly payload: { readonly text: string };
+} {
+  return { type: "note.added", payload: { text } };
+}
+
+/** Appends `count` notes in appends of their own. */
+export function fill(log: EventLog<TestEvents>, count: number): void {
+  for (let index = 0; index < count; index += 1)
+    log.append([note(`note ${index}`)], { at: 1_000 + index });
+}
+
+export function codeOf(work: () => unknown): string | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return error instanceof Error && "code" in error ? String(error.code) : String(error);
+  }
+}
+
+const TABLES = [
+  "events",
+  "blobs",
+  "blob_chunks",
+  "snapshots",
+  "meta",
+  "outbox_cursors",
+  "tally",
+] as const;
 
 /** `database` has the object's migrations applied. */
 export function createSqlLogHarness(parts: SqlHarnessParts): LogHarness {
   const { database, hasher, ids } = parts;
-  database.exec("CREATE TABLE IF NOT EXISTS tally (type TEXT PRIMARY KEY NOT NULL, count INTEGER NOT NULL) STRICT, WITHOUT ROWID");
+  database.exec(
+    "CREATE TABLE IF NOT EXISTS tally (type TEXT PRIMARY KEY NOT NULL, count INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+  );
   let connection = database;
   return {
     hasher,
@@ -67,22 +104,46 @@ export function createSqlLogHarness(parts: SqlHarnessParts): LogHarness {
     open: (options = {}) => {
       connection = parts.reconnect?.() ?? database;
       const blobs = new SqliteBlobStore(connection);
-      return new SqliteEventLog({ catalogue: CATALOGUE, ...options, database: connection, blobs, hasher, ids, codec: new IdentityCodec() });
+      return new SqliteEventLog({
+        catalogue: CATALOGUE,
+        ...options,
+        database: connection,
+        blobs,
+        hasher,
+        ids,
+        codec: new IdentityCodec(),
+      });
     },
     // Writes through the connection of the log that was opened last: a projection commits with its own log.
     tally: (version) => new SqlTally(() => connection, version),
-    tallied: () => Object.fromEntries(database.exec("SELECT type, count FROM tally").map((row) => [String(row["type"]), Number(row["count"])])),
+    tallied: () =>
+      Object.fromEntries(
+        database
+          .exec("SELECT type, count FROM tally")
+          .map((row) => [String(row["type"]), Number(row["count"])]),
+      ),
     dropEvent: (seq) => void database.exec("DELETE FROM events WHERE seq = ?", seq),
-    rewriteHeader: (seq, header) => void database.exec("UPDATE events SET header = ? WHERE seq = ?", header, seq),
-    damageSnapshot: (seq) => void database.exec("UPDATE snapshots SET state = CAST('{}' AS BLOB) WHERE seq = ?", seq),
-    largestRow: () => Math.max(...["events", "blob_chunks", "snapshots"].map((table) => largestRow(database, table))),
-    dump: () => JSON.stringify(TABLES.map((table) => database.exec(`SELECT * FROM ${table}`).map((row) => Object.values(row).map(String)))),
+    rewriteHeader: (seq, header) =>
+      void database.exec("UPDATE events SET header = ? WHERE seq = ?", header, seq),
+    damageSnapshot: (seq) =>
+      void database.exec("UPDATE snapshots SET state = CAST('{}' AS BLOB) WHERE seq = ?", seq),
+    largestRow: () =>
+      Math.max(
+        ...["events", "blob_chunks", "snapshots"].map((table) => largestRow(database, table)),
+      ),
+    dump: () =>
+      JSON.stringify(
+        TABLES.map((table) =>
+          database.exec(`SELECT * FROM ${table}`).map((row) => Object.values(row).map(String)),
+        ),
+      ),
     close: () => parts.close?.(),
   };
 }
 
 const SIZES: { readonly [table: string]: string } = {
-  events: "length(CAST(header AS BLOB)) + length(hash) + coalesce(length(salt), 0) + coalesce(length(payload), 0)",
+  events:
+    "length(CAST(header AS BLOB)) + length(hash) + coalesce(length(salt), 0) + coalesce(length(payload), 0)",
   blob_chunks: "length(address) + length(content)",
   snapshots: "length(digest) + coalesce(length(state), 0)",
 };
@@ -109,6 +170,9 @@ class SqlTally implements Projection<TestEvents> {
   }
 
   apply(event: { readonly type: string }): void {
-    this.#database().exec("INSERT INTO tally (type, count) VALUES (?, 1) ON CONFLICT (type) DO UPDATE SET count = count + 1", event.type);
+    this.#database().exec(
+      "INSERT INTO tally (type, count) VALUES (?, 1) ON CONFLICT (type) DO UPDATE SET count = count + 1",
+      event.type,
+    );
   }
 }

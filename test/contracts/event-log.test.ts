@@ -13,7 +13,12 @@ import { NodeSqlite } from "#adapters/sql/node-sqlite.ts";
 import { migrate } from "#db/migrate.ts";
 import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
 import type { Projection } from "#ports/event-log.ts";
-import { CATALOGUE, createSqlLogHarness, type LogHarness, type TestEvents } from "./event-log-harness.ts";
+import {
+  CATALOGUE,
+  createSqlLogHarness,
+  type LogHarness,
+  type TestEvents,
+} from "./event-log-harness.ts";
 import { eventLogContract } from "./event-log.ts";
 
 const hasher = new NodeHasher();
@@ -57,7 +62,16 @@ function createMemoryHarness(): LogHarness {
   return {
     hasher,
     blobs,
-    open: (options = {}) => new MemoryEventLog({ catalogue: CATALOGUE, ...options, database, blobs, hasher, ids, codec: new IdentityCodec() }),
+    open: (options = {}) =>
+      new MemoryEventLog({
+        catalogue: CATALOGUE,
+        ...options,
+        database,
+        blobs,
+        hasher,
+        ids,
+        codec: new IdentityCodec(),
+      }),
     tally: (version): Projection<TestEvents> & { resets: number } => ({
       name: "tally",
       version,
@@ -88,15 +102,20 @@ function createMemoryHarness(): LogHarness {
 
 type Body = (harness: LogHarness) => void | Promise<void>;
 
-const using = (makeHarness: () => LogHarness) => async (body: Body): Promise<void> => {
-  const harness = makeHarness();
-  try {
-    await body(harness);
-  } finally {
-    harness.close();
-  }
-};
+const using =
+  (makeHarness: () => LogHarness) =>
+  async (body: Body): Promise<void> => {
+    const harness = makeHarness();
+    try {
+      await body(harness);
+    } finally {
+      harness.close();
+    }
+  };
 
 eventLogContract("memory", using(createMemoryHarness));
-eventLogContract("node-sqlite :memory:", using(() => createSqlLogHarness({ database: migrated(new NodeSqlite()), hasher, ids })));
+eventLogContract(
+  "node-sqlite :memory:",
+  using(() => createSqlLogHarness({ database: migrated(new NodeSqlite()), hasher, ids })),
+);
 eventLogContract("node-sqlite file", using(createFileHarness));

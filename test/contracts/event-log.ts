@@ -4,45 +4,56 @@
  */
 import { describe, expect, test } from "vitest";
 import { verifyChain } from "#audit/hash-chain.ts";
-import type { EventHeader, EventLog, EventScope } from "#ports/event-log.ts";
+import type { EventHeader, EventScope } from "#ports/event-log.ts";
 import { canonicalJson, fromUtf8, utf8, type Json } from "#shared/json.ts";
-import type { LogHarness, TestEvents } from "./event-log-harness.ts";
+import { codeOf, fill, note, type Check, type LogHarness } from "./event-log-harness.ts";
 import { eventLogLifecycle } from "./event-log-lifecycle.ts";
 
 const ZEROS = "0".repeat(64);
 const FIELDS = [
-  "actor", "agent", "at", "attempt", "call", "cause", "costKind", "costMicros", "deadline", "definition", "depth", "epoch", "id",
-  "leaseId", "logId", "origin", "parentRun", "parentSpanId", "payload", "prev", "priceVersion", "rootRun", "run", "seq", "spanId",
-  "step", "subject", "tenant", "thread", "traceId", "type", "version",
+  "actor",
+  "agent",
+  "at",
+  "attempt",
+  "call",
+  "cause",
+  "costKind",
+  "costMicros",
+  "deadline",
+  "definition",
+  "depth",
+  "epoch",
+  "id",
+  "leaseId",
+  "logId",
+  "origin",
+  "parentRun",
+  "parentSpanId",
+  "payload",
+  "prev",
+  "priceVersion",
+  "rootRun",
+  "run",
+  "seq",
+  "spanId",
+  "step",
+  "subject",
+  "tenant",
+  "thread",
+  "traceId",
+  "type",
+  "version",
 ];
-
-export function note(text: string): { readonly type: "note.added"; readonly payload: { readonly text: string } } {
-  return { type: "note.added", payload: { text } };
-}
-
-/** Appends `count` notes in appends of their own. */
-export function fill(log: EventLog<TestEvents>, count: number): void {
-  for (let index = 0; index < count; index += 1) log.append([note(`note ${index}`)], { at: 1_000 + index });
-}
-
-export function codeOf(work: () => unknown): string | null {
-  try {
-    work();
-    return null;
-  } catch (error) {
-    return error instanceof Error && "code" in error ? String(error.code) : String(error);
-  }
-}
-
-/** One test on a fresh harness. */
-export type Check = (title: string, body: (harness: LogHarness) => void | Promise<void>) => void;
 
 /**
  * `withHarness` makes a harness, awaits the body on it and closes it; in workerd it does so inside of an object, the only
  * place where its storage may be touched.
  */
-export function eventLogContract(name: string, withHarness: (body: (harness: LogHarness) => void | Promise<void>) => Promise<void>): void {
-  const check: Check = (title, body) => test(title, () => withHarness(body));
+export function eventLogContract(
+  name: string,
+  withHarness: (body: (harness: LogHarness) => void | Promise<void>) => Promise<void>,
+): void {
+  const check: Check = (title, body) => test(`${title}`, () => withHarness(body));
   describe(`event log: ${name}`, () => {
     orderAndTransaction(check);
     chainAndPayload(check);
@@ -52,22 +63,31 @@ export function eventLogContract(name: string, withHarness: (body: (harness: Log
 }
 
 function orderAndTransaction(check: Check): void {
-  check("[L1] seq is gapless from 1 across appends, restarts and a clock that runs backwards", (harness) => {
-    const log = harness.open();
-    expect(log.head()).toEqual({ seq: 0, hash: ZEROS });
-    log.append([note("a"), note("b")], { at: 2_000 });
-    log.append([note("c")], { at: 1_000 });
-    const reopened = harness.open();
-    reopened.append([note("d")], { at: 1 });
-    expect(reopened.read().map((event) => [event.header.seq, event.header.at])).toEqual([[1, 2_000], [2, 2_000], [3, 1_000], [4, 1]]);
-    expect(reopened.head().seq).toBe(4);
-    expect(reopened.logId).toBe(log.logId);
-  });
+  check(
+    "[L1] seq is gapless from 1 across appends, restarts and a clock that runs backwards",
+    (harness) => {
+      const log = harness.open();
+      expect(log.head()).toEqual({ seq: 0, hash: ZEROS });
+      log.append([note("a"), note("b")], { at: 2_000 });
+      log.append([note("c")], { at: 1_000 });
+      const reopened = harness.open();
+      reopened.append([note("d")], { at: 1 });
+      expect(reopened.read().map((event) => [event.header.seq, event.header.at])).toEqual([
+        [1, 2_000],
+        [2, 2_000],
+        [3, 1_000],
+        [4, 1],
+      ]);
+      expect(reopened.head().seq).toBe(4);
+      expect(reopened.logId).toBe(log.logId);
+    },
+  );
 
   check("[L1] reads are bounded from both ends, forwards and backwards", (harness) => {
     const log = harness.open();
     fill(log, 6);
-    const seqs = (options: Parameters<typeof log.read>[0]): readonly number[] => log.read(options).map((event) => event.header.seq);
+    const seqs = (options: Parameters<typeof log.read>[0]): readonly number[] =>
+      log.read(options).map((event) => event.header.seq);
     expect(seqs({ from: 2, to: 4 })).toEqual([2, 3, 4]);
     expect(seqs({ from: 3, limit: 2 })).toEqual([3, 4]);
     expect(seqs({ reverse: true, limit: 2 })).toEqual([6, 5]);
@@ -77,60 +97,84 @@ function orderAndTransaction(check: Check): void {
   });
 
   check("[L1] what append returns is what a read returns", (harness) => {
-    const stored = harness.open().append([note("é 漢 😀"), { type: "note.counted", payload: { count: 3 } }], { at: 5 });
+    const stored = harness
+      .open()
+      .append([note("é 漢 😀"), { type: "note.counted", payload: { count: 3 } }], { at: 5 });
     expect(harness.open().read()).toEqual(stored);
   });
 
-  check("[L2] a throw from within undoes events, chunks, projections, epoch and the caller's nested append", (harness) => {
-    const log = harness.open({ projections: [harness.tally(1)] });
-    const before = harness.dump();
-    const attempt = (): unknown =>
-      log.append([note("x".repeat(400_000))], {
-        at: 1,
-        within: () => {
-          log.append([note("nested")], { at: 2 });
-          throw new Error("caller failed");
-        },
-      });
-    expect(attempt).toThrow("caller failed");
-    expect(harness.dump()).toBe(before);
-    expect(log.head().seq).toBe(0);
-    log.append([note("kept")], { at: 3 });
-    expect(log.read().map((event) => event.payload)).toEqual([{ text: "kept" }]);
-    expect(harness.tallied()).toEqual({ "note.added": 1 });
-    // What the first append of a writer persists was undone with it, and is written again with the next.
-    expect(harness.open().logId).toBe(log.logId);
-    expect(harness.open().epoch).toBe(log.epoch + 1);
-  });
+  check(
+    "[L2] a throw from within undoes events, chunks, projections, epoch and the caller's nested append",
+    (harness) => {
+      const log = harness.open({ projections: [harness.tally(1)] });
+      const before = harness.dump();
+      const attempt = (): unknown =>
+        log.append([note("x".repeat(400_000))], {
+          at: 1,
+          within: () => {
+            log.append([note("nested")], { at: 2 });
+            throw new Error("caller failed");
+          },
+        });
+      expect(attempt).toThrow("caller failed");
+      expect(harness.dump()).toBe(before);
+      expect(log.head().seq).toBe(0);
+      log.append([note("kept")], { at: 3 });
+      expect(log.read().map((event) => event.payload)).toEqual([{ text: "kept" }]);
+      expect(harness.tallied()).toEqual({ "note.added": 1 });
+      // What the first append of a writer persists was undone with it, and is written again with the next.
+      expect(harness.open().logId).toBe(log.logId);
+      expect(harness.open().epoch).toBe(log.epoch + 1);
+    },
+  );
 
-  check("[L2] a rollback later in a writer's life leaves its vocabulary and chain sound", (harness) => {
-    const log = harness.open();
-    fill(log, 2);
-    const fail = (): never => {
-      throw new Error("no");
-    };
-    expect(() => log.append([{ type: "note.counted", payload: { count: 1 } }], { at: 1, within: fail })).toThrow("no");
-    log.append([{ type: "note.counted", payload: { count: 2 } }], { at: 1 });
-    expect(verifyChain(log.raw(), harness.hasher, { head: log.head() }).ok).toBe(true);
-    const older = { name: "older", versions: { "note.added": 1 }, upcast: (_type: string, _version: number, payload: Json) => payload };
-    expect(harness.open({ catalogue: older as never }).mode).toMatchObject({ reason: "log_newer_than_code" });
-  });
-
-  check("[L2] within sees the events in place, and an inner failure that is swallowed still refuses the whole", (harness) => {
-    const log = harness.open();
-    const seen: number[] = [];
-    log.append([note("a")], { at: 1, within: (events) => seen.push(events.length, log.head().seq) });
-    expect(seen).toEqual([1, 1]);
-    const swallow = (): unknown =>
-      log.append([note("b")], {
-        at: 1,
-        within: () => {
-          expect(codeOf(() => log.append([note("c")], { at: 1, expectedSeq: 99 }))).toBe("conflict");
-        },
+  check(
+    "[L2] a rollback later in a writer's life leaves its vocabulary and chain sound",
+    (harness) => {
+      const log = harness.open();
+      fill(log, 2);
+      const fail = (): never => {
+        throw new Error("no");
+      };
+      expect(() =>
+        log.append([{ type: "note.counted", payload: { count: 1 } }], { at: 1, within: fail }),
+      ).toThrow("no");
+      log.append([{ type: "note.counted", payload: { count: 2 } }], { at: 1 });
+      expect(verifyChain(log.raw(), harness.hasher, { head: log.head() }).ok).toBe(true);
+      const older = {
+        name: "older",
+        versions: { "note.added": 1 },
+        upcast: (_type: string, _version: number, payload: Json) => payload,
+      };
+      expect(harness.open({ catalogue: older as never }).mode).toMatchObject({
+        reason: "log_newer_than_code",
       });
-    expect(swallow).toThrow("not committed");
-    expect(log.head().seq).toBe(1);
-  });
+    },
+  );
+
+  check(
+    "[L2] within sees the events in place, and an inner failure that is swallowed still refuses the whole",
+    (harness) => {
+      const log = harness.open();
+      const seen: number[] = [];
+      log.append([note("a")], {
+        at: 1,
+        within: (events) => seen.push(events.length, log.head().seq),
+      });
+      expect(seen).toEqual([1, 1]);
+      const swallow = (): unknown =>
+        log.append([note("b")], {
+          at: 1,
+          within: () => {
+            expect(codeOf(() => log.append([note("c")], { at: 1, expectedSeq: 99 }))).toBe(
+              "conflict",
+            );
+          },
+        });
+      expect(swallow).toThrow("not committed");
+      expect(log.head().seq).toBe(1);
+    },
+  );
 
   check("[L2] an append that expects another head is a conflict and writes nothing", (harness) => {
     const log = harness.open();
@@ -143,50 +187,78 @@ function orderAndTransaction(check: Check): void {
 }
 
 function chainAndPayload(check: Check): void {
-  check("[L3] the hash covers the stored header text, which is canonical and holds the previous hash", (harness) => {
-    const log = harness.open();
-    fill(log, 3);
-    let previous = ZEROS;
-    for (const row of log.raw()) {
-      const header = JSON.parse(row.header) as EventHeader & { readonly [key: string]: Json };
-      expect(harness.hasher.sha256(utf8(row.header))).toBe(row.hash);
-      expect(canonicalJson(header)).toBe(row.header);
-      expect(header.prev).toBe(previous);
-      previous = row.hash;
-    }
-    expect(log.head()).toEqual({ seq: 3, hash: previous });
-  });
+  check(
+    "[L3] the hash covers the stored header text, which is canonical and holds the previous hash",
+    (harness) => {
+      const log = harness.open();
+      fill(log, 3);
+      let previous = ZEROS;
+      for (const row of log.raw()) {
+        const header = JSON.parse(row.header) as EventHeader & { readonly [key: string]: Json };
+        expect(harness.hasher.sha256(utf8(row.header))).toBe(row.hash);
+        expect(canonicalJson(header)).toBe(row.header);
+        expect(header.prev).toBe(previous);
+        previous = row.hash;
+      }
+      expect(log.head()).toEqual({ seq: 3, hash: previous });
+    },
+  );
 
-  check("[L4] the payload digest covers salt and stored bytes, and no two events share a salt", (harness) => {
-    const log = harness.open();
-    log.append([note("same"), note("same")], { at: 1 });
-    const rows = log.raw();
-    for (const row of rows) {
-      const { payload } = JSON.parse(row.header) as EventHeader;
-      if (row.salt === null || row.payload === null) throw new Error("not erased");
-      expect(row.salt).toHaveLength(16);
-      expect(payload).toMatchObject({ digest: harness.hasher.sha256(row.salt, row.payload), bytes: row.payload.byteLength, encoding: "json", ref: null, keyId: null });
-    }
-    expect(new Set(rows.map((row) => (JSON.parse(row.header) as EventHeader).payload.digest)).size).toBe(2);
-  });
+  check(
+    "[L4] the payload digest covers salt and stored bytes, and no two events share a salt",
+    (harness) => {
+      const log = harness.open();
+      log.append([note("same"), note("same")], { at: 1 });
+      const rows = log.raw();
+      for (const row of rows) {
+        const { payload } = JSON.parse(row.header) as EventHeader;
+        if (row.salt === null || row.payload === null) throw new Error("not erased");
+        expect(row.salt).toHaveLength(16);
+        expect(payload).toMatchObject({
+          digest: harness.hasher.sha256(row.salt, row.payload),
+          bytes: row.payload.byteLength,
+          encoding: "json",
+          ref: null,
+          keyId: null,
+        });
+      }
+      expect(
+        new Set(rows.map((row) => (JSON.parse(row.header) as EventHeader).payload.digest)).size,
+      ).toBe(2);
+    },
+  );
 
-  check("[L4] erasing takes salt, payload and chunks, nothing else, and the chain still verifies", (harness) => {
-    const log = harness.open();
-    log.append([note("small secret"), note("large secret".repeat(50_000)), note("kept")], { at: 1 });
-    const before = log.raw();
-    const ref = log.get(2)?.header.payload.ref ?? "";
-    expect(harness.blobs.has(ref)).toBe(true);
-    expect(log.erase([1, 2, 2])).toEqual({ erased: 2, alreadyErased: 0 });
-    expect(log.erase([2])).toEqual({ erased: 0, alreadyErased: 1 });
-    expect(harness.blobs.has(ref)).toBe(false);
-    const after = harness.open().raw();
-    expect(after.map(({ seq, header, hash }) => ({ seq, header, hash }))).toEqual(before.map(({ seq, header, hash }) => ({ seq, header, hash })));
-    expect(after.map((row) => [row.salt === null, row.payload === null])).toEqual([[true, true], [true, true], [false, false]]);
-    expect(log.read().map((event) => event.payload)).toEqual([null, null, { text: "kept" }]);
-    expect(verifyChain(after, harness.hasher, { head: log.head() })).toMatchObject({ ok: true, value: { events: 3, erased: 2 } });
-    log.append([note("after")], { at: 2 });
-    expect(verifyChain(log.raw(), harness.hasher).ok).toBe(true);
-  });
+  check(
+    "[L4] erasing takes salt, payload and chunks, nothing else, and the chain still verifies",
+    (harness) => {
+      const log = harness.open();
+      log.append([note("small secret"), note("large secret".repeat(50_000)), note("kept")], {
+        at: 1,
+      });
+      const before = log.raw();
+      const ref = log.get(2)?.header.payload.ref ?? "";
+      expect(harness.blobs.has(ref)).toBe(true);
+      expect(log.erase([1, 2, 2])).toEqual({ erased: 2, alreadyErased: 0 });
+      expect(log.erase([2])).toEqual({ erased: 0, alreadyErased: 1 });
+      expect(harness.blobs.has(ref)).toBe(false);
+      const after = harness.open().raw();
+      expect(after.map(({ seq, header, hash }) => ({ seq, header, hash }))).toEqual(
+        before.map(({ seq, header, hash }) => ({ seq, header, hash })),
+      );
+      expect(after.map((row) => [row.salt === null, row.payload === null])).toEqual([
+        [true, true],
+        [true, true],
+        [false, false],
+      ]);
+      expect(log.read().map((event) => event.payload)).toEqual([null, null, { text: "kept" }]);
+      expect(verifyChain(after, harness.hasher, { head: log.head() })).toMatchObject({
+        ok: true,
+        value: { events: 3, erased: 2 },
+      });
+      log.append([note("after")], { at: 2 });
+      expect(verifyChain(log.raw(), harness.hasher).ok).toBe(true);
+    },
+  );
 
   check("[L4] erasing an event that is not there erases nothing", (harness) => {
     const log = harness.open();
@@ -195,43 +267,93 @@ function chainAndPayload(check: Check): void {
     expect(log.get(1)?.payload).toEqual({ text: "note 0" });
   });
 
-  check("[L7] lone surrogates in keys and values become U+FFFD before hashing, pairs and look-alikes stay", (harness) => {
-    const log = harness.open();
-    const texts = ["a\ud800b", "\udc00", "😀", "literal \\ud800 text"];
-    const stored = log.append(texts.map(note), { at: 1 });
-    const expected = ["a\ufffdb", "\ufffd", "😀", "literal \\ud800 text"];
-    expect(stored.map((event) => event.payload)).toEqual(expected.map((text) => ({ text })));
-    expect(harness.open().read()).toEqual(stored);
-    const keyed = log.append([{ type: "note.added", payload: { text: "x", "\udfff": 1 } as never }], { at: 1 });
-    expect(keyed[0]?.payload).toEqual({ text: "x", "\ufffd": 1 });
-    expect(verifyChain(log.raw(), harness.hasher).ok).toBe(true);
-  });
+  check(
+    "[L7] lone surrogates in keys and values become U+FFFD before hashing, pairs and look-alikes stay",
+    (harness) => {
+      const log = harness.open();
+      const texts = ["a\ud800b", "\udc00", "😀", "literal \\ud800 text"];
+      const stored = log.append(texts.map(note), { at: 1 });
+      const expected = ["a\ufffdb", "\ufffd", "😀", "literal \\ud800 text"];
+      expect(stored.map((event) => event.payload)).toEqual(expected.map((text) => ({ text })));
+      expect(harness.open().read()).toEqual(stored);
+      const keyed = log.append(
+        [{ type: "note.added", payload: { text: "x", "\udfff": 1 } as never }],
+        { at: 1 },
+      );
+      expect(keyed[0]?.payload).toEqual({ text: "x", "\ufffd": 1 });
+      expect(verifyChain(log.raw(), harness.hasher).ok).toBe(true);
+    },
+  );
 
-  check("[L8] five megabytes of three-byte characters come back whole, in rows that stay small", (harness) => {
-    const log = harness.open();
-    const text = "漢".repeat(1_750_000);
-    const [event] = log.append([note(text)], { at: 1 });
-    const ref = event?.header.payload.ref ?? "";
-    expect(ref).toBe(`blob:${event?.header.payload.digest}`);
-    expect(harness.open().get(1)?.payload?.valueOf()).toEqual({ text });
-    expect(harness.largestRow()).toBeLessThanOrEqual(1_572_864);
-    expect(harness.blobs.size(ref)).toBe(event?.header.payload.bytes);
-    const whole = harness.blobs.get(ref) ?? new Uint8Array(0);
-    for (const [offset, limit] of [[0, 9], [524_280, 16], [524_288, 524_288], [5_249_990, 99], [6_000_000, 5]] as const) {
-      expect(harness.blobs.get(ref, { offset, limit })).toEqual(whole.slice(offset, offset + limit));
-    }
-    expect(fromUtf8(harness.blobs.get(ref, { offset: 9, limit: 3 }) ?? utf8(""))).toBe("漢");
-    expect(verifyChain(log.raw(), harness.hasher).ok).toBe(true);
-  });
+  check(
+    "[L8] five megabytes of three-byte characters come back whole, in rows that stay small",
+    (harness) => {
+      const log = harness.open();
+      const text = "漢".repeat(1_750_000);
+      const [event] = log.append([note(text)], { at: 1 });
+      const ref = event?.header.payload.ref ?? "";
+      expect(ref).toBe(`blob:${event?.header.payload.digest}`);
+      expect(harness.open().get(1)?.payload?.valueOf()).toEqual({ text });
+      expect(harness.largestRow()).toBeLessThanOrEqual(1_572_864);
+      expect(harness.blobs.size(ref)).toBe(event?.header.payload.bytes);
+      const whole = harness.blobs.get(ref) ?? new Uint8Array(0);
+      for (const [offset, limit] of [
+        [0, 9],
+        [524_280, 16],
+        [524_288, 524_288],
+        [5_249_990, 99],
+        [6_000_000, 5],
+      ] as const) {
+        expect(harness.blobs.get(ref, { offset, limit })).toEqual(
+          whole.slice(offset, offset + limit),
+        );
+      }
+      expect(fromUtf8(harness.blobs.get(ref, { offset: 9, limit: 3 }) ?? utf8(""))).toBe("漢");
+      expect(verifyChain(log.raw(), harness.hasher).ok).toBe(true);
+    },
+  );
 
   check("[L11] a header has every field, unused ones null, in a fixed set", (harness) => {
     const log = harness.open({ defaults: { tenant: "acme", agent: "clerk", thread: "t1" } });
-    log.append([{ ...note("x"), scope: { run: "run_1", step: 2, origin: ["tool", "web"], thread: "t2" }, id: "evt_fixed" }], { at: 9 });
+    log.append(
+      [
+        {
+          ...note("x"),
+          scope: { run: "run_1", step: 2, origin: ["tool", "web"], thread: "t2" },
+          id: "evt_fixed",
+        },
+      ],
+      { at: 9 },
+    );
     const header = JSON.parse(log.raw()[0]?.header ?? "") as { readonly [key: string]: Json };
     expect(Object.keys(header)).toEqual(FIELDS);
-    const used = Object.entries(header).filter(([, value]) => value !== null).map(([key]) => key);
-    expect(used).toEqual(["agent", "at", "epoch", "id", "logId", "origin", "payload", "prev", "run", "seq", "step", "tenant", "thread", "type", "version"]);
-    expect(header).toMatchObject({ id: "evt_fixed", tenant: "acme", thread: "t2", step: 2, version: 1 });
+    const used = Object.entries(header)
+      .filter(([, value]) => value !== null)
+      .map(([key]) => key);
+    expect(used).toEqual([
+      "agent",
+      "at",
+      "epoch",
+      "id",
+      "logId",
+      "origin",
+      "payload",
+      "prev",
+      "run",
+      "seq",
+      "step",
+      "tenant",
+      "thread",
+      "type",
+      "version",
+    ]);
+    expect(header).toMatchObject({
+      id: "evt_fixed",
+      tenant: "acme",
+      thread: "t2",
+      step: 2,
+      version: 1,
+    });
   });
 
   const refused: readonly (readonly [string, EventScope])[] = [

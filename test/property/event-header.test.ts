@@ -8,12 +8,36 @@ import { openNodeLog } from "#test/support/node-log.ts";
 
 const label = fc.option(fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:+-]{0,40}$/), { nil: null });
 const whole = fc.option(fc.maxSafeInteger(), { nil: null });
-const origin = fc.option(fc.uniqueArray(fc.constantFrom("model", "tool", "user", "web"), { minLength: 1 }).map((labels) => labels.toSorted()), { nil: null });
+const origin = fc.option(
+  fc
+    .uniqueArray(fc.constantFrom("model", "tool", "user", "web"), { minLength: 1 })
+    .map((labels) => labels.toSorted()),
+  { nil: null },
+);
 const scope: fc.Arbitrary<EventScope> = fc.record(
   {
-    actor: label, agent: label, call: label, cause: label, definition: label, leaseId: label, parentRun: label, parentSpanId: label,
-    priceVersion: label, rootRun: label, run: label, spanId: label, subject: label, tenant: label, thread: label, traceId: label,
-    attempt: whole, costMicros: whole, deadline: whole, depth: whole, step: whole, origin,
+    actor: label,
+    agent: label,
+    call: label,
+    cause: label,
+    definition: label,
+    leaseId: label,
+    parentRun: label,
+    parentSpanId: label,
+    priceVersion: label,
+    rootRun: label,
+    run: label,
+    spanId: label,
+    subject: label,
+    tenant: label,
+    thread: label,
+    traceId: label,
+    attempt: whole,
+    costMicros: whole,
+    deadline: whole,
+    depth: whole,
+    step: whole,
+    origin,
     costKind: fc.constantFrom("normal", "recovery", "estimated", null),
   },
   { requiredKeys: [] },
@@ -27,7 +51,13 @@ const identity = fc.record({
   at: fc.nat(),
   epoch: fc.integer({ min: 1 }),
   prev: fc.constant("0".repeat(64)),
-  payload: fc.record({ digest: fc.constant("f".repeat(64)), bytes: fc.nat(), ref: label, encoding: fc.constant("json"), keyId: label }),
+  payload: fc.record({
+    digest: fc.constant("f".repeat(64)),
+    bytes: fc.nat(),
+    ref: label,
+    encoding: fc.constant("json"),
+    keyId: label,
+  }),
 });
 
 test("[L3] the header text built by key order is the RFC 8785 form of the header", () => {
@@ -37,8 +67,11 @@ test("[L3] the header text built by key order is the RFC 8785 form of the header
       const text = toHeaderText(header);
       expect(text).toBe(canonicalJson(JSON.parse(text) as Json));
       expect(JSON.parse(text)).toEqual(header);
-      for (const [key, value] of Object.entries(header as EventHeader & { readonly [key: string]: unknown })) {
-        if (key in own && own[key as keyof EventScope] !== null) expect(value).toEqual(own[key as keyof EventScope]);
+      for (const [key, value] of Object.entries(
+        header as EventHeader & { readonly [key: string]: unknown },
+      )) {
+        if (key in own && own[key as keyof EventScope] !== null)
+          expect(value).toEqual(own[key as keyof EventScope]);
       }
     }),
   );
@@ -46,9 +79,21 @@ test("[L3] the header text built by key order is the RFC 8785 form of the header
 
 test("[L7] any JSON with any strings is read back as its well-formed self", () => {
   type Anything = { readonly "any.thing": { readonly value: Json } };
-  const { log } = openNodeLog<Anything>({ name: "any", versions: { "any.thing": 1 }, upcast: (_type, _version, payload) => payload });
-  const anything = fc.jsonValue({ noUnicodeString: false, stringUnit: "binary" }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
-  const torn = fc.tuple(anything, fc.string({ unit: "grapheme" }), fc.constantFrom("\ud83d", "\ude00", "\\ud83d", "")).map(([value, text, half]): Json => ({ [`${half}${text}`]: value, text: `${text}${half}` }));
+  const { log } = openNodeLog<Anything>({
+    name: "any",
+    versions: { "any.thing": 1 },
+    upcast: (_type, _version, payload) => payload,
+  });
+  const anything = fc
+    .jsonValue({ noUnicodeString: false, stringUnit: "binary" })
+    .map((value) => JSON.parse(JSON.stringify(value)) as Json);
+  const torn = fc
+    .tuple(
+      anything,
+      fc.string({ unit: "grapheme" }),
+      fc.constantFrom("\ud83d", "\ude00", "\\ud83d", ""),
+    )
+    .map(([value, text, half]): Json => ({ [`${half}${text}`]: value, text: `${text}${half}` }));
   fc.assert(
     fc.property(torn, (value) => {
       const [stored] = log.append([{ type: "any.thing", payload: { value } }], { at: 1 });

@@ -27,6 +27,14 @@ export function openNodeLog<M>(
   const migrated = migrate(database, OBJECT_MIGRATIONS, hasher);
   if (!migrated.ok) throw new Error(migrated.error.message);
   const blobs = new SqliteBlobStore(database);
-  const log = new SqliteEventLog<M>({ ids: new RandomIds(), codec: new IdentityCodec(), ...options, hasher, catalogue, database, blobs });
+  const log = new SqliteEventLog<M>({
+    ids: new RandomIds(),
+    codec: new IdentityCodec(),
+    ...options,
+    hasher,
+    catalogue,
+    database,
+    blobs,
+  });
   return { database, blobs, log };
 }

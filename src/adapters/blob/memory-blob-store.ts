@@ -21,7 +21,10 @@ export class MemoryBlobStore implements BlobStore {
     return this.#contents.get(address)?.byteLength ?? null;
   }
 
-  get(address: string, range: { readonly offset?: number; readonly limit?: number } = {}): Uint8Array | null {
+  get(
+    address: string,
+    range: { readonly offset?: number; readonly limit?: number } = {},
+  ): Uint8Array | null {
     const content = this.#contents.get(address);
     if (content === undefined) return null;
     const start = Math.max(range.offset ?? 0, 0);

@@ -46,7 +46,10 @@ export class SqliteBlobStore implements BlobStore {
     return row === undefined ? null : Number(row["bytes"]);
   }
 
-  get(address: string, range: { readonly offset?: number; readonly limit?: number } = {}): Uint8Array | null {
+  get(
+    address: string,
+    range: { readonly offset?: number; readonly limit?: number } = {},
+  ): Uint8Array | null {
     const size = this.size(address);
     if (size === null) return null;
     const start = Math.min(Math.max(range.offset ?? 0, 0), size);
@@ -58,7 +61,10 @@ export class SqliteBlobStore implements BlobStore {
     for (let idx = first; idx <= last; idx += 1) {
       const chunk = this.#chunk(address, idx);
       const base = idx * CHUNK_BYTES;
-      const part = chunk.subarray(Math.max(start - base, 0), Math.min(end - base, chunk.byteLength));
+      const part = chunk.subarray(
+        Math.max(start - base, 0),
+        Math.min(end - base, chunk.byteLength),
+      );
       result.set(part, Math.max(base - start, 0));
     }
     return result;
@@ -72,7 +78,11 @@ export class SqliteBlobStore implements BlobStore {
   }
 
   #chunk(address: string, idx: number): Uint8Array {
-    const [row] = this.#database.exec("SELECT content FROM blob_chunks WHERE address = ? AND idx = ?", address, idx);
+    const [row] = this.#database.exec(
+      "SELECT content FROM blob_chunks WHERE address = ? AND idx = ?",
+      address,
+      idx,
+    );
     const content = row?.["content"];
     invariant(content instanceof Uint8Array, `chunk ${idx} of ${address} is stored with its blob`);
     return content;

@@ -12,6 +12,8 @@ export class IdentityCodec implements PayloadCodec {
 
   decode(stored: Uint8Array, descriptor: PayloadDescriptor): Uint8Array {
     if (descriptor.encoding === this.encoding) return stored;
-    throw new AppError("storage_failed", `no codec for payloads stored as ${descriptor.encoding}`, { kind: "faulted" });
+    throw new AppError("storage_failed", `no codec for payloads stored as ${descriptor.encoding}`, {
+      kind: "faulted",
+    });
   }
 }

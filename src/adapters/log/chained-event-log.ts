@@ -1,6 +1,6 @@
 /**
  * ChainedEventLog: the rules L of docs/SPEC.md, once, over any LogStore. It owns order, chain, fencing, read-only modes
- * and projections; payloads, snapshots, outbox and the writer's claim have a file each.
+ * and erasure; payloads, snapshots, projections, outbox and the writer's claim have a file each.
  *
  * Invariants: an append is one transaction of one head read and one row per event (L1, L2). The text that is stored is
  * the text that was hashed (L3). Opening reads and writes nothing but a projection whose version changed (L12): epoch,
@@ -10,13 +10,30 @@ import { AppError } from "#shared/errors.ts";
 import { invariant } from "#shared/exhaustive.ts";
 import { utf8 } from "#shared/json.ts";
 import type {
-  AppendOptions, Catalogue, Draft, ErasureReceipt, EventHeader, EventLog, EventScope, Fold, LogHead, LogMode,
-  OutboxConsumer, OutboxCursor, PayloadCodec, Projection, RawEvent, ReadOnlyReason, ReadOptions, StoredEvent,
+  AppendOptions,
+  Catalogue,
+  Draft,
+  ErasureReceipt,
+  EventHeader,
+  EventLog,
+  EventScope,
+  Fold,
+  LogHead,
+  LogMode,
+  OutboxConsumer,
+  OutboxCursor,
+  PayloadCodec,
+  Projection,
+  RawEvent,
+  ReadOnlyReason,
+  ReadOptions,
+  StoredEvent,
 } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { Ids } from "#ports/ids.ts";
 import { buildHeader, requireLabel, requireWhole, toHeaderText } from "./event-header.ts";
 import { LogOutbox } from "./log-outbox.ts";
+import { LogProjections } from "./log-projections.ts";
 import type { EventRow, LogStore } from "./log-store.ts";
 import { PayloadStore } from "./payload-store.ts";
 import { SnapshotShelf } from "./snapshot-shelf.ts";
@@ -50,6 +67,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
   readonly #payloads: PayloadStore;
   readonly #snapshots: SnapshotShelf;
   readonly #outbox: LogOutbox<M>;
+  readonly #projections: LogProjections<M>;
   readonly #claim: WriterClaim;
   #mode: LogMode = { writable: true };
 
@@ -59,6 +77,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
     this.#versions = new Map(Object.entries<number>(options.catalogue.versions));
     this.#payloads = new PayloadStore(store.blobs, options);
     this.#snapshots = new SnapshotShelf(store, options.hasher);
+    this.#projections = new LogProjections(store, options.projections ?? []);
     this.#outbox = new LogOutbox(store, {
       headSeq: () => this.head().seq,
       read: (from, limit) => this.read({ from, limit }),
@@ -68,9 +87,10 @@ export class ChainedEventLog<M> implements EventLog<M> {
     this.epoch = this.#claim.epoch;
     this.logId = store.meta("log_id") ?? options.logId ?? options.ids.next("log");
     requireLabel("logId", this.logId);
-    if (options.readOnly !== undefined) this.#close(options.readOnly.reason, options.readOnly.message);
+    const { readOnly } = options;
+    if (readOnly !== undefined) this.#close(readOnly.reason, readOnly.message);
     this.#inspect();
-    if (this.#mode.writable) this.#refreshProjections();
+    this.#refreshProjections();
   }
 
   get mode(): LogMode {
@@ -87,7 +107,11 @@ export class ChainedEventLog<M> implements EventLog<M> {
     requireWhole("at", options.at);
     return this.#store.transaction(() => {
       const { claim, hash, seq: headSeq } = this.#store.head();
-      this.#claim.hold(claim, drafts.map((draft) => this.#versioned(draft.type)), (seen) => this.#takeOver(seen));
+      this.#claim.hold(
+        claim,
+        drafts.map((draft) => this.#versioned(draft.type)),
+        (seen) => this.#takeOver(seen),
+      );
       this.#requireHead(headSeq, options.expectedSeq);
       let previous = hash ?? GENESIS;
       const events = drafts.map((draft, index) => {
@@ -95,9 +119,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
         previous = event.hash;
         return event;
       });
-      for (const projection of this.#options.projections ?? []) {
-        for (const event of events) projection.apply(event);
-      }
+      this.#projections.apply(events);
       options.within?.(events);
       return events;
     });
@@ -134,7 +156,8 @@ export class ChainedEventLog<M> implements EventLog<M> {
       let erased = 0;
       for (const seq of new Set(seqs)) {
         const [row] = this.#rows({ from: seq, to: seq });
-        if (row === undefined) throw new AppError("not_found", `there is no event ${seq}`, { detail: { seq } });
+        if (row === undefined)
+          throw new AppError("not_found", `there is no event ${seq}`, { detail: { seq } });
         if (row.salt === null) continue;
         this.#payloads.drop(toHeader(row));
         this.#store.eraseRow(seq);
@@ -153,7 +176,10 @@ export class ChainedEventLog<M> implements EventLog<M> {
     return this.#outbox.prunable();
   }
 
-  async drain(consumers: readonly OutboxConsumer<M>[], limit: number = READ_LIMIT): Promise<boolean> {
+  async drain(
+    consumers: readonly OutboxConsumer<M>[],
+    limit: number = READ_LIMIT,
+  ): Promise<boolean> {
     this.#requireWritable();
     return this.#outbox.drain(consumers, limit);
   }
@@ -168,7 +194,11 @@ export class ChainedEventLog<M> implements EventLog<M> {
     }));
   }
 
-  #insert(draft: Draft<M>, seq: number, chain: { readonly at: number; readonly previous: string }): StoredEvent<M> {
+  #insert(
+    draft: Draft<M>,
+    seq: number,
+    chain: { readonly at: number; readonly previous: string },
+  ): StoredEvent<M> {
     const { hasher, ids, defaults } = this.#options;
     const payload = this.#payloads.seal(draft.payload);
     const id = draft.id ?? ids.next("evt");
@@ -206,9 +236,15 @@ export class ChainedEventLog<M> implements EventLog<M> {
   #decode(row: EventRow): StoredEvent<M> {
     const header = toHeader(row);
     const stored = this.#payloads.open(row, header);
-    if (!this.#knows(header)) this.#close("log_newer_than_code", `this build does not know ${header.type}@${header.version}`);
+    if (!this.#knows(header))
+      this.#close(
+        "log_newer_than_code",
+        `this build does not know ${header.type}@${header.version}`,
+      );
     const old = stored !== null && header.version < (this.#versions.get(header.type) ?? 0);
-    const payload = old ? this.#options.catalogue.upcast(header.type as keyof M & string, header.version, stored) : stored;
+    const payload = old
+      ? this.#options.catalogue.upcast(header.type as keyof M & string, header.version, stored)
+      : stored;
     return { type: header.type, header, hash: row.hash, payload } as StoredEvent<M>;
   }
 
@@ -230,6 +266,17 @@ export class ChainedEventLog<M> implements EventLog<M> {
     const message = `event ${missing} is missing`;
     this.#close("log_corrupt", message);
     throw new AppError("log_corrupt", message, { kind: "faulted", detail: { seq: missing } });
+  }
+
+  #refreshProjections(): void {
+    const head = this.#store.head().seq;
+    if (!this.#mode.writable || head === 0) return;
+    try {
+      this.#projections.refresh((visit) => this.#forEach(1, head, visit));
+    } catch (error) {
+      // A log that was found broken on the way is closed by then, and must open all the same to be read.
+      if (this.#mode.writable) throw error;
+    }
   }
 
   /** Cheap checks of an opened log: the newest row fits its hash, and the code knows every type it holds. */
@@ -260,25 +307,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
       this.#requireWritable();
     }
     if (this.#store.meta("log_id") === null) this.#store.setMeta("log_id", this.logId);
-    for (const { name, version } of this.#options.projections ?? []) this.#markProjection(name, version);
-  }
-
-  #refreshProjections(): void {
-    const head = this.#store.head().seq;
-    if (head === 0) return;
-    for (const projection of this.#options.projections ?? []) {
-      if (this.#store.meta(`projection:${projection.name}`) === String(projection.version)) continue;
-      this.#store.transaction(() => {
-        projection.reset();
-        this.#forEach(1, head, (event) => projection.apply(event));
-        this.#markProjection(projection.name, projection.version);
-      });
-    }
-  }
-
-  #markProjection(name: string, version: number): void {
-    const key = `projection:${name}`;
-    if (this.#store.meta(key) !== String(version)) this.#store.setMeta(key, String(version));
+    this.#projections.markCurrent();
   }
 
   #knows(header: EventHeader): boolean {
@@ -293,7 +322,10 @@ export class ChainedEventLog<M> implements EventLog<M> {
 
   #requireHead(seq: number, expected: number | undefined): void {
     if (expected === undefined || expected === seq) return;
-    throw new AppError("conflict", "the log has moved on", { retryable: true, detail: { expected, actual: seq } });
+    throw new AppError("conflict", "the log has moved on", {
+      retryable: true,
+      detail: { expected, actual: seq },
+    });
   }
 
   #requireWritable(): void {

@@ -25,9 +25,15 @@ export interface HeaderIdentity {
 
 const LABEL = /^[A-Za-z0-9][A-Za-z0-9._:+-]{0,127}$/;
 
-export function buildHeader(identity: HeaderIdentity, scope: EventScope, defaults: EventScope): EventHeader {
-  const label = (name: LabelField): string | null => requireLabel(name, scope[name] ?? defaults[name] ?? null);
-  const whole = (name: WholeField): number | null => requireWhole(name, scope[name] ?? defaults[name] ?? null);
+export function buildHeader(
+  identity: HeaderIdentity,
+  scope: EventScope,
+  defaults: EventScope,
+): EventHeader {
+  const label = (name: LabelField): string | null =>
+    requireLabel(name, scope[name] ?? defaults[name] ?? null);
+  const whole = (name: WholeField): number | null =>
+    requireWhole(name, scope[name] ?? defaults[name] ?? null);
   const { payload } = identity;
   return {
     actor: label("actor"),
@@ -93,12 +99,29 @@ function requireOrigin(labels: readonly string[] | null): readonly string[] | nu
   if (labels === null) return null;
   for (const [index, label] of labels.entries()) {
     requireLabel("origin", label);
-    invariant(index === 0 || (labels[index - 1] ?? "") < label, "origin labels are sorted and unique");
+    invariant(
+      index === 0 || (labels[index - 1] ?? "") < label,
+      "origin labels are sorted and unique",
+    );
   }
   return labels;
 }
 
 type LabelField =
-  | "actor" | "agent" | "call" | "cause" | "definition" | "leaseId" | "parentRun" | "parentSpanId"
-  | "priceVersion" | "rootRun" | "run" | "spanId" | "subject" | "tenant" | "thread" | "traceId";
+  | "actor"
+  | "agent"
+  | "call"
+  | "cause"
+  | "definition"
+  | "leaseId"
+  | "parentRun"
+  | "parentSpanId"
+  | "priceVersion"
+  | "rootRun"
+  | "run"
+  | "spanId"
+  | "subject"
+  | "tenant"
+  | "thread"
+  | "traceId";
 type WholeField = "attempt" | "costMicros" | "deadline" | "depth" | "step";

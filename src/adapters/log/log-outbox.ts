@@ -51,7 +51,8 @@ export class LogOutbox<M> {
       const last = events.at(-1);
       if (last === undefined) return false;
       const { types } = consumer;
-      const wanted = types === undefined ? events : events.filter((event) => types.includes(event.type));
+      const wanted =
+        types === undefined ? events : events.filter((event) => types.includes(event.type));
       if (wanted.length > 0) await consumer.deliver(wanted);
       this.#store.setCursor({ ...cursor, seq: last.header.seq });
       return last.header.seq < this.#source.headSeq();

@@ -16,7 +16,7 @@ export class MemoryDatabase {
     const existing = this.#tables.get(name);
     if (existing !== undefined) return existing as MemoryTable<V>;
     const table = new MemoryTable<V>((undo) => this.#undo?.push(undo));
-    this.#tables.set(name, table as MemoryTable<unknown>);
+    this.#tables.set(name, table);
     return table;
   }
 
@@ -78,6 +78,6 @@ export class MemoryTable<V> {
   }
 
   clear(): void {
-    for (const key of [...this.#rows.keys()]) this.delete(key);
+    for (const key of this.#rows.keys()) this.delete(key);
   }
 }

@@ -33,7 +33,10 @@ export class PayloadStore {
   readonly #ids: Ids;
   readonly #codec: PayloadCodec;
 
-  constructor(blobs: BlobStore, parts: { readonly hasher: Hasher; readonly ids: Ids; readonly codec: PayloadCodec }) {
+  constructor(
+    blobs: BlobStore,
+    parts: { readonly hasher: Hasher; readonly ids: Ids; readonly codec: PayloadCodec },
+  ) {
     this.#blobs = blobs;
     this.#hasher = parts.hasher;
     this.#ids = parts.ids;
@@ -52,7 +55,13 @@ export class PayloadStore {
     const digest = this.#hasher.sha256(salt, stored);
     const ref = stored.byteLength > MAX_INLINE_BYTES ? `blob:${digest}` : null;
     if (ref !== null) this.#blobs.put(ref, stored);
-    const descriptor = { bytes: stored.byteLength, digest, encoding: this.#codec.encoding, keyId: this.#codec.keyId, ref };
+    const descriptor = {
+      bytes: stored.byteLength,
+      digest,
+      encoding: this.#codec.encoding,
+      keyId: this.#codec.keyId,
+      ref,
+    };
     return { descriptor, salt, inline: ref === null ? stored : null, value };
   }
 
@@ -63,7 +72,10 @@ export class PayloadStore {
     if (ref === null) return row.payload;
     const bytes = this.#blobs.get(ref);
     if (bytes === null) {
-      throw new AppError("storage_failed", `the payload of event ${row.seq} is missing`, { kind: "faulted", detail: { seq: row.seq } });
+      throw new AppError("storage_failed", `the payload of event ${row.seq} is missing`, {
+        kind: "faulted",
+        detail: { seq: row.seq },
+      });
     }
     return bytes;
   }

@@ -21,7 +21,10 @@ export class SnapshotShelf {
     this.#hasher = hasher;
   }
 
-  newest<M, S>(fold: Fold<M, S>, headSeq: number): { readonly state: S; readonly seq: number } | null {
+  newest<M, S>(
+    fold: Fold<M, S>,
+    headSeq: number,
+  ): { readonly state: S; readonly seq: number } | null {
     for (const row of this.#store.snapshots(fold.id)) {
       if (row.version !== fold.version || row.seq > headSeq) continue;
       const bytes = row.ref === null ? row.state : this.#store.blobs.get(row.ref);
@@ -40,7 +43,14 @@ export class SnapshotShelf {
       this.#purge(fold, seq);
       if (ref !== null) this.#store.blobs.put(ref, bytes);
       const { id, version } = fold;
-      this.#store.insertSnapshot({ fold: id, seq, version, digest, ref, state: ref === null ? bytes : null });
+      this.#store.insertSnapshot({
+        fold: id,
+        seq,
+        version,
+        digest,
+        ref,
+        state: ref === null ? bytes : null,
+      });
     });
   }
 

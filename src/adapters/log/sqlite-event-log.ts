@@ -25,11 +25,16 @@ export class SqliteEventLog<M> extends ChainedEventLog<M> {
 /** Where the very first migration failed there are no tables: such an object reads as an empty log, not as an error. */
 function toStore<M>(options: SqliteEventLogOptions<M>): LogStore {
   const { database, blobs, readOnly } = options;
-  const present = readOnly === undefined || database.exec("SELECT 1 FROM sqlite_master WHERE name = 'events'").length > 0;
-  return present ? new SqliteLogStore(database, blobs) : new MemoryLogStore(new MemoryDatabase(), blobs);
+  const present =
+    readOnly === undefined ||
+    database.exec("SELECT 1 FROM sqlite_master WHERE name = 'events'").length > 0;
+  return present
+    ? new SqliteLogStore(database, blobs)
+    : new MemoryLogStore(new MemoryDatabase(), blobs);
 }
 
-const HEAD = "SELECT seq, hash, (SELECT value FROM meta WHERE key = 'claim') AS claim FROM events ORDER BY seq DESC LIMIT 1";
+const HEAD =
+  "SELECT seq, hash, (SELECT value FROM meta WHERE key = 'claim') AS claim FROM events ORDER BY seq DESC LIMIT 1";
 const INSERT = "INSERT INTO events (seq, header, hash, salt, payload) VALUES (?, ?, ?, ?, ?)";
 const COLUMNS = "SELECT seq, header, hash, salt, payload FROM events WHERE seq BETWEEN ? AND ?";
 const ASCENDING = `${COLUMNS} ORDER BY seq LIMIT ?`;
@@ -80,15 +85,21 @@ class SqliteLogStore implements LogStore {
   }
 
   setMeta(key: string, value: string): void {
-    this.#database.exec("INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value);
+    this.#database.exec(
+      "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+      key,
+      value,
+    );
   }
 
   cursors(): readonly OutboxCursor[] {
-    return this.#database.exec("SELECT name, seq, required FROM outbox_cursors ORDER BY name").map((row) => ({
-      name: String(row["name"]),
-      seq: Number(row["seq"]),
-      required: row["required"] === 1,
-    }));
+    return this.#database
+      .exec("SELECT name, seq, required FROM outbox_cursors ORDER BY name")
+      .map((row) => ({
+        name: String(row["name"]),
+        seq: Number(row["seq"]),
+        required: row["required"] === 1,
+      }));
   }
 
   setCursor(cursor: OutboxCursor): void {
@@ -102,7 +113,10 @@ class SqliteLogStore implements LogStore {
 
   snapshots(fold: string | null): readonly SnapshotRow[] {
     return this.#database
-      .exec("SELECT fold, seq, version, digest, ref, state FROM snapshots WHERE fold = ?1 OR ?1 IS NULL ORDER BY seq DESC", fold)
+      .exec(
+        "SELECT fold, seq, version, digest, ref, state FROM snapshots WHERE fold = ?1 OR ?1 IS NULL ORDER BY seq DESC",
+        fold,
+      )
       .map((row) => ({
         fold: String(row["fold"]),
         seq: Number(row["seq"]),

@@ -44,7 +44,11 @@ export class WriterClaim {
    * Called inside the append's transaction with the claim just read. `takeOver` runs when this writer's claim is not
    * the stored one. Throws `stale_epoch` when another writer holds the same or a newer epoch (rule L5).
    */
-  hold(stored: string | null, types: readonly VersionedType[], takeOver: (vocabulary: ReadonlySet<string>) => void): void {
+  hold(
+    stored: string | null,
+    types: readonly VersionedType[],
+    takeOver: (vocabulary: ReadonlySet<string>) => void,
+  ): void {
     let changed = false;
     if (stored === null || stored !== this.#claim) {
       changed = this.#reload(stored);
@@ -82,6 +86,7 @@ export class WriterClaim {
 function parse(stored: string | null): Claim {
   if (stored === null) return { epoch: 0, token: "", revision: 0 };
   const match = FORM.exec(stored);
-  if (match === null) throw new AppError("log_corrupt", "the writer's claim cannot be read", { kind: "faulted" });
+  if (match === null)
+    throw new AppError("log_corrupt", "the writer's claim cannot be read", { kind: "faulted" });
   return { epoch: Number(match[1]), token: match[2] ?? "", revision: Number(match[3]) };
 }

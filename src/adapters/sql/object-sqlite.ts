@@ -13,7 +13,10 @@ type StoredValue = string | number | null | ArrayBuffer;
 /** The part of `ctx.storage` that is used. */
 export interface ObjectStorage {
   readonly sql: {
-    exec(query: string, ...bindings: readonly SqlValue[]): {
+    exec(
+      query: string,
+      ...bindings: readonly SqlValue[]
+    ): {
       toArray(): readonly { readonly [column: string]: StoredValue }[];
     };
   };
@@ -31,7 +34,10 @@ export class ObjectSqlite implements SqlDatabase {
   exec(sql: string, ...params: readonly SqlValue[]): readonly SqlRow[] {
     assertStatementFits(params);
     try {
-      return this.#storage.sql.exec(sql, ...params).toArray().map(toSqlRow);
+      return this.#storage.sql
+        .exec(sql, ...params)
+        .toArray()
+        .map(toSqlRow);
     } catch (error) {
       throw toStorageError(error);
     }

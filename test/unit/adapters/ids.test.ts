@@ -34,6 +34,9 @@ test("[G2] seeded ids repeat for a seed and differ between seeds", () => {
 test("[L3] the hasher is SHA-256 over the parts as one", () => {
   const hasher = new NodeHasher();
   const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-  expect([hasher.sha256(utf8("abc")), hasher.sha256(utf8("a"), utf8(""), utf8("bc"))]).toEqual([abc, abc]);
+  expect([hasher.sha256(utf8("abc")), hasher.sha256(utf8("a"), utf8(""), utf8("bc"))]).toEqual([
+    abc,
+    abc,
+  ]);
   expect(hasher.sha256()).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 });

@@ -12,9 +12,16 @@ function createObjectStorage(): ObjectStorage {
     sql: {
       exec: (query, ...bindings: readonly SqlValue[]) => ({
         toArray: () =>
-          database.exec(query, ...bindings).map((row) =>
-            Object.fromEntries(Object.entries(row).map(([key, value]) => [key, value instanceof Uint8Array ? value.slice().buffer : value])),
-          ),
+          database
+            .exec(query, ...bindings)
+            .map((row) =>
+              Object.fromEntries(
+                Object.entries(row).map(([key, value]) => [
+                  key,
+                  value instanceof Uint8Array ? value.slice().buffer : value,
+                ]),
+              ),
+            ),
       }),
     },
     transactionSync: (work) => {
@@ -43,12 +50,22 @@ describe.each(adapters)("%s sqlite", (_name, open) => {
     database.exec("CREATE TABLE t (id INTEGER PRIMARY KEY, value ANY) STRICT");
     return database;
   }
-  const insert = (database: SqlDatabase, value: SqlValue): void => void database.exec("INSERT INTO t (value) VALUES (?)", value);
-  const values = (database: SqlDatabase): readonly unknown[] => database.exec("SELECT value FROM t ORDER BY id").map((row) => row["value"]);
+  const insert = (database: SqlDatabase, value: SqlValue): void =>
+    void database.exec("INSERT INTO t (value) VALUES (?)", value);
+  const values = (database: SqlDatabase): readonly unknown[] =>
+    database.exec("SELECT value FROM t ORDER BY id").map((row) => row["value"]);
 
   test("[L2] numbers, strings, null and bytes come back as they went in", () => {
     const database = createTable();
-    const stored: readonly SqlValue[] = [1, -1.5, Number.MAX_SAFE_INTEGER, "漢\u0000", null, new Uint8Array([0, 255]), new Uint8Array(0)];
+    const stored: readonly SqlValue[] = [
+      1,
+      -1.5,
+      Number.MAX_SAFE_INTEGER,
+      "漢\u0000",
+      null,
+      new Uint8Array([0, 255]),
+      new Uint8Array(0),
+    ];
     for (const value of stored) insert(database, value);
     expect(values(database)).toEqual(stored);
     insert(database, new Uint8Array([9, 1, 2, 9]).subarray(1, 3));
@@ -92,16 +109,22 @@ describe.each(adapters)("%s sqlite", (_name, open) => {
   test("[L8] a row beyond 1.5 MiB or a hundredth-and-first parameter is refused before it is stored", () => {
     const database = createTable();
     const refused = { code: "storage_failed", kind: "faulted" };
-    expect(() => insert(database, new Uint8Array(1_572_865))).toThrow(expect.objectContaining(refused));
+    expect(() => insert(database, new Uint8Array(1_572_865))).toThrow(
+      expect.objectContaining(refused),
+    );
     expect(() => insert(database, "漢".repeat(524_289))).toThrow(expect.objectContaining(refused));
     insert(database, "漢".repeat(524_288));
     insert(database, new Uint8Array(1_572_864));
-    expect(() => database.exec(`SELECT ${"?,".repeat(100)}?`, ...Array.from({ length: 101 }, () => 1))).toThrow(expect.objectContaining(refused));
+    expect(() =>
+      database.exec(`SELECT ${"?,".repeat(100)}?`, ...Array.from({ length: 101 }, () => 1)),
+    ).toThrow(expect.objectContaining(refused));
     expect(values(database)).toHaveLength(2);
   });
 
   test("[L2] a statement that fails is storage_failed with its cause", () => {
     const database = createTable();
-    expect(() => database.exec("SELECT nothing FROM nowhere")).toThrow(expect.objectContaining({ code: "storage_failed" }));
+    expect(() => database.exec("SELECT nothing FROM nowhere")).toThrow(
+      expect.objectContaining({ code: "storage_failed" }),
+    );
   });
 });

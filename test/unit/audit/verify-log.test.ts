@@ -19,14 +19,18 @@ const verifier = join(root, "scripts/verify_log.py");
 const golden = readFileSync(join(root, "test/fixtures/logs/chain-v1.jsonl"), "utf8");
 const folder = mkdtempSync(join(tmpdir(), "holdfast-verify-"));
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
-if (!hasPython) console.warn("python3 is not installed: the second verifier of rule L13 is not run");
+if (!hasPython)
+  console.warn("python3 is not installed: the second verifier of rule L13 is not run");
 
 // Starting an interpreter takes seconds on a loaded machine.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The lines and the exit code of the Python verifier, one process for all texts. */
-function runPython(...texts: readonly string[]): { readonly lines: readonly string[]; readonly status: number | null } {
+function runPython(...texts: readonly string[]): {
+  readonly lines: readonly string[];
+  readonly status: number | null;
+} {
   const paths = texts.map((text, index) => {
     const path = join(folder, `${index}.jsonl`);
     writeFileSync(path, text);
@@ -44,7 +48,13 @@ function runOurs(text: string): string {
   return `ok log=${logId} events=${events} erased=${erased} head=${head.seq}:${head.hash}`;
 }
 
-type Line = { seq: number; header: string; hash: string; salt: string | null; payload: string | null };
+type Line = {
+  seq: number;
+  header: string;
+  hash: string;
+  salt: string | null;
+  payload: string | null;
+};
 
 /** Changes event lines of the golden export; the manifest stays. */
 function tamper(change: (lines: Line[]) => readonly (Line | string)[]): string {
@@ -54,7 +64,9 @@ function tamper(change: (lines: Line[]) => readonly (Line | string)[]): string {
 }
 
 function edit(seq: number, change: (line: Line) => Partial<Line>): string {
-  return tamper((lines) => lines.map((line) => (line.seq === seq ? { ...line, ...change(line) } : line)));
+  return tamper((lines) =>
+    lines.map((line) => (line.seq === seq ? { ...line, ...change(line) } : line)),
+  );
 }
 
 function flipBit(encoded: string | null): string {
@@ -79,48 +91,156 @@ describe("golden export", () => {
     expect(buildGoldenLog()).toBe(golden);
   });
 
-  test.runIf(hasPython)("[L13] the Python verifier reads a live export with large and erased payloads", () => {
-    const { log } = openNodeLog<TestEvents>(CATALOGUE);
-    for (const text of ["a", "漢".repeat(200_000), "\ud800", "gone"]) log.append([{ type: "note.added", payload: { text } }], { at: 1 });
-    log.erase([4]);
-    const text = `${[...exportLog(log)].join("\n")}\n`;
-    const line = `ok log=${log.logId} events=4 erased=1 head=4:${log.head().hash}`;
-    expect(runOurs(text)).toBe(line);
-    expect(runPython(text)).toEqual({ lines: [line], status: 0 });
-  });
+  test.runIf(hasPython)(
+    "[L13] the Python verifier reads a live export with large and erased payloads",
+    () => {
+      const { log } = openNodeLog<TestEvents>(CATALOGUE);
+      for (const text of ["a", "漢".repeat(200_000), "\ud800", "gone"])
+        log.append([{ type: "note.added", payload: { text } }], { at: 1 });
+      log.erase([4]);
+      const text = `${[...exportLog(log)].join("\n")}\n`;
+      const line = `ok log=${log.logId} events=4 erased=1 head=4:${log.head().hash}`;
+      expect(runOurs(text)).toBe(line);
+      expect(runPython(text)).toEqual({ lines: [line], status: 0 });
+    },
+  );
 });
 
 describe("tampered exports", () => {
-  const header = (seq: number): string => (JSON.parse(golden.split("\n")[seq] ?? "") as Line).header;
+  const header = (seq: number): string =>
+    (JSON.parse(golden.split("\n")[seq] ?? "") as Line).header;
   const cases: readonly (readonly [string, () => string, string])[] = [
-    ["a bit of a header", () => edit(3, (line) => ({ header: line.header.replace("acme", "acmd") })), "bad seq=3 reason=hash_mismatch"],
-    ["a bit of a hash", () => edit(2, (line) => ({ hash: line.hash.replace(/.$/, (last) => (last === "0" ? "1" : "0")) })), "bad seq=2 reason=hash_mismatch"],
-    ["a bit of a payload", () => edit(5, (line) => ({ payload: flipBit(line.payload) })), "bad seq=5 reason=payload_mismatch"],
-    ["a bit of a salt", () => edit(1, (line) => ({ salt: flipBit(line.salt) })), "bad seq=1 reason=payload_mismatch"],
-    ["a byte moved from payload to salt", () => edit(1, (line) => moveByte(line)), "bad seq=1 reason=payload_mismatch"],
-    ["two events in the other order", () => tamper((lines) => lines.with(1, lines[2] as Line).with(2, lines[1] as Line)), "bad seq=2 reason=seq_unexpected"],
-    ["an event deleted from the middle", () => tamper((lines) => lines.toSpliced(2, 1)), "bad seq=3 reason=seq_unexpected"],
-    ["an event twice", () => tamper((lines) => lines.toSpliced(2, 0, lines[1] as Line)), "bad seq=3 reason=seq_unexpected"],
-    ["the first event deleted", () => tamper((lines) => lines.slice(1)), "bad seq=1 reason=seq_unexpected"],
-    ["the tail cut off", () => tamper((lines) => lines.slice(0, 4)), "bad seq=5 reason=head_mismatch"],
+    [
+      "a bit of a header",
+      () => edit(3, (line) => ({ header: line.header.replace("acme", "acmd") })),
+      "bad seq=3 reason=hash_mismatch",
+    ],
+    [
+      "a bit of a hash",
+      () =>
+        edit(2, (line) => ({
+          hash: line.hash.replace(/.$/, (last) => (last === "0" ? "1" : "0")),
+        })),
+      "bad seq=2 reason=hash_mismatch",
+    ],
+    [
+      "a bit of a payload",
+      () => edit(5, (line) => ({ payload: flipBit(line.payload) })),
+      "bad seq=5 reason=payload_mismatch",
+    ],
+    [
+      "a bit of a salt",
+      () => edit(1, (line) => ({ salt: flipBit(line.salt) })),
+      "bad seq=1 reason=payload_mismatch",
+    ],
+    [
+      "a byte moved from payload to salt",
+      () => edit(1, (line) => moveByte(line)),
+      "bad seq=1 reason=payload_mismatch",
+    ],
+    [
+      "two events in the other order",
+      () => tamper((lines) => lines.with(1, lines[2] as Line).with(2, lines[1] as Line)),
+      "bad seq=2 reason=seq_unexpected",
+    ],
+    [
+      "an event deleted from the middle",
+      () => tamper((lines) => lines.toSpliced(2, 1)),
+      "bad seq=3 reason=seq_unexpected",
+    ],
+    [
+      "an event twice",
+      () => tamper((lines) => lines.toSpliced(2, 0, lines[1] as Line)),
+      "bad seq=3 reason=seq_unexpected",
+    ],
+    [
+      "the first event deleted",
+      () => tamper((lines) => lines.slice(1)),
+      "bad seq=1 reason=seq_unexpected",
+    ],
+    [
+      "the tail cut off",
+      () => tamper((lines) => lines.slice(0, 4)),
+      "bad seq=5 reason=head_mismatch",
+    ],
     ["all events cut off", () => tamper(() => []), "bad seq=1 reason=head_mismatch"],
     ["payloads of two events swapped", () => swapPayloads(), "bad seq=1 reason=payload_mismatch"],
-    ["a payload erased without its salt", () => edit(2, () => ({ payload: null })), "bad seq=2 reason=payload_incomplete"],
-    ["a salt erased without its payload", () => edit(2, () => ({ salt: null })), "bad seq=2 reason=payload_incomplete"],
-    ["a payload put in for an erased one", () => edit(4, () => ({ salt: "AAAA", payload: "AAAA" })), "bad seq=4 reason=payload_mismatch"],
-    ["a rewritten event with a fitting hash", () => edit(2, (line) => rehash(line.header.replace('"step":1', '"step":7'))), "bad seq=3 reason=prev_mismatch"],
-    ["a rewritten newest event with a fitting hash", () => edit(6, (line) => rehash(line.header.replace("lease_1", "lease_2"))), "bad seq=6 reason=head_mismatch"],
-    ["a renumbered event", () => edit(3, () => rehash(header(3).replace('"seq":3', '"seq":4'))), "bad seq=3 reason=seq_mismatch"],
-    ["an event of another log", () => edit(2, () => rehash(header(2).replace("log_golden", "log_other"))), "bad seq=2 reason=log_mismatch"],
-    ["a header that is not JSON", () => edit(2, () => rehash("{}}")), "bad seq=2 reason=header_invalid"],
-    ["a header without a payload descriptor", () => edit(2, () => rehash('{"seq":2}')), "bad seq=2 reason=header_invalid"],
-    ["a header with a lone surrogate", () => edit(2, () => ({ header: "\ud800" })), "bad seq=2 reason=hash_mismatch"],
-    ["a line that is not JSON", () => tamper((lines) => [...lines.slice(0, 3), "{", ...lines.slice(4)]), "bad seq=4 reason=line_invalid"],
+    [
+      "a payload erased without its salt",
+      () => edit(2, () => ({ payload: null })),
+      "bad seq=2 reason=payload_incomplete",
+    ],
+    [
+      "a salt erased without its payload",
+      () => edit(2, () => ({ salt: null })),
+      "bad seq=2 reason=payload_incomplete",
+    ],
+    [
+      "a payload put in for an erased one",
+      () => edit(4, () => ({ salt: "AAAA", payload: "AAAA" })),
+      "bad seq=4 reason=payload_mismatch",
+    ],
+    [
+      "a rewritten event with a fitting hash",
+      () => edit(2, (line) => rehash(line.header.replace('"step":1', '"step":7'))),
+      "bad seq=3 reason=prev_mismatch",
+    ],
+    [
+      "a rewritten newest event with a fitting hash",
+      () => edit(6, (line) => rehash(line.header.replace("lease_1", "lease_2"))),
+      "bad seq=6 reason=head_mismatch",
+    ],
+    [
+      "a renumbered event",
+      () => edit(3, () => rehash(header(3).replace('"seq":3', '"seq":4'))),
+      "bad seq=3 reason=seq_mismatch",
+    ],
+    [
+      "an event of another log",
+      () => edit(2, () => rehash(header(2).replace("log_golden", "log_other"))),
+      "bad seq=2 reason=log_mismatch",
+    ],
+    [
+      "a header that is not JSON",
+      () => edit(2, () => rehash("{}}")),
+      "bad seq=2 reason=header_invalid",
+    ],
+    [
+      "a header without a payload descriptor",
+      () => edit(2, () => rehash('{"seq":2}')),
+      "bad seq=2 reason=header_invalid",
+    ],
+    [
+      "a header with a lone surrogate",
+      () => edit(2, () => ({ header: "\ud800" })),
+      "bad seq=2 reason=hash_mismatch",
+    ],
+    [
+      "a line that is not JSON",
+      () => tamper((lines) => [...lines.slice(0, 3), "{", ...lines.slice(4)]),
+      "bad seq=4 reason=line_invalid",
+    ],
     ["a blank line", () => tamper((lines) => [...lines, ""]), "bad seq=7 reason=line_invalid"],
-    ["a payload that is not base64", () => edit(2, () => ({ payload: "AA A" })), "bad seq=2 reason=line_invalid"],
-    ["a payload field left out", () => edit(2, () => ({ payload: undefined as never })), "bad seq=2 reason=line_invalid"],
-    ["no manifest", () => golden.slice(golden.indexOf("\n") + 1), "bad seq=0 reason=manifest_invalid"],
-    ["another format", () => golden.replace("holdfast-log/1", "holdfast-log/2"), "bad seq=0 reason=manifest_invalid"],
+    [
+      "a payload that is not base64",
+      () => edit(2, () => ({ payload: "AA A" })),
+      "bad seq=2 reason=line_invalid",
+    ],
+    [
+      "a payload field left out",
+      () => edit(2, () => ({ payload: undefined as never })),
+      "bad seq=2 reason=line_invalid",
+    ],
+    [
+      "no manifest",
+      () => golden.slice(golden.indexOf("\n") + 1),
+      "bad seq=0 reason=manifest_invalid",
+    ],
+    [
+      "another format",
+      () => golden.replace("holdfast-log/1", "holdfast-log/2"),
+      "bad seq=0 reason=manifest_invalid",
+    ],
     ["nothing at all", () => "", "bad seq=0 reason=manifest_invalid"],
   ];
   let python: ReadonlyMap<string, string> = new Map();
@@ -157,6 +277,8 @@ function moveByte(line: Line): Partial<Line> {
 function swapPayloads(): string {
   return tamper((lines) => {
     const [first, second] = lines as [Line, Line];
-    return lines.with(0, { ...first, salt: second.salt, payload: second.payload }).with(1, { ...second, salt: first.salt, payload: first.payload });
+    return lines
+      .with(0, { ...first, salt: second.salt, payload: second.payload })
+      .with(1, { ...second, salt: first.salt, payload: first.payload });
   });
 }
