@@ -111,7 +111,10 @@ function conclude({ files }: SandboxRequest, { settled, changes }: IsolateReport
 function toIsolateFailure(error: unknown): ExecOutcome {
   if (isAppError(error)) return { ok: false, code: "exec_error", message: error.message };
   const thrown = error instanceof Error ? { name: error.name, message: error.message, stack: error.stack ?? "" } : { name: null, message: String(error), stack: "" };
-  // The platform's own words for its limits; there is no code to tell them by.
+  // The platform's own words; there is no code to tell them by. Measured: syntax and hang. Documented: the two limits.
+  const syntax = /Uncaught SyntaxError: ([^\n]+)/.exec(thrown.message)?.[1];
+  if (syntax !== undefined) return { ok: false, ...toExecFailure({ name: "SyntaxError", message: syntax, stack: thrown.message }, FILE_NAME) };
+  if (/code had hung/.test(thrown.message)) return { ok: false, ...toExecFailure(null, FILE_NAME) };
   if (/exceeded (its )?CPU/i.test(thrown.message)) return { ok: false, code: "exec_timeout", message: "the code used all of its CPU time" };
   if (/exceeded (its )?memory/i.test(thrown.message)) return { ok: false, code: "exec_memory", message: "the code needed more memory than the sandbox has" };
   return { ok: false, ...toExecFailure(thrown, FILE_NAME) };
