@@ -83,9 +83,9 @@ function joinDeltas(parts: readonly ContentPart[]): readonly ContentPart[] {
     } else if (
       part.type === "reasoning" &&
       last?.type === "reasoning" &&
-      (last.meta === null || part.meta === null)
+      last.meta === null
     ) {
-      // Two parts that are both signed are two parts: a signature covers its own text only.
+      // Metadata ends its block: a signature covers the text before it, never the text of the next block.
       joined[joined.length - 1] = {
         type: "reasoning",
         text: last.text + part.text,

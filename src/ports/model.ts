@@ -6,6 +6,8 @@
  * exactly one `finish` or `error`; an upstream that ends without either yields `error` with code `stream_incomplete`.
  * M3 tool arguments are passed on as the provider's raw text, never repaired. M4 aborting `signal` ends the stream
  * within a second and cancels upstream. M5 errors are parts, not exceptions, and hold no credentials.
+ *
+ * Reasoning streams with `meta` null; a part whose `meta` is not null ends its block, and its text may be empty.
  */
 import type { Json, JsonObject } from "#shared/json.ts";
 

@@ -8,7 +8,8 @@ import { type Frame, type Reply, startProviderStub } from "#test/support/provide
 import { toRequest } from "#test/support/scripted-session.ts";
 import { MALFORMED, modelContract, type Scenario, SECRET } from "./model.ts";
 
-const ask = (text: string): ModelRequest => toRequest([{ role: "user", content: [{ type: "text", text }] }]);
+const ask = (text: string): ModelRequest =>
+  toRequest([{ role: "user", content: [{ type: "text", text }] }]);
 
 const QUESTIONS: Readonly<Record<Scenario, string>> = {
   text: "hello",
@@ -32,7 +33,10 @@ modelContract(
 modelContract("AiSdkModel", async (scenario) => {
   const model = new MockLanguageModelV4({
     doStream: async () => {
-      if (scenario === "failing") throw Object.assign(new Error(`fetch failed with Bearer ${SECRET}`), { name: "AI_APICallError" });
+      if (scenario === "failing")
+        throw Object.assign(new Error(`fetch failed with Bearer ${SECRET}`), {
+          name: "AI_APICallError",
+        });
       return { stream: toStream(V4_PARTS[scenario], scenario === "hanging") };
     },
   });
@@ -48,14 +52,23 @@ modelContract("OpenAiCompatibleModel", async (scenario) => {
   const stub = await startProviderStub();
   stub.play(REPLIES[scenario]);
   return {
-    model: new OpenAiCompatibleModel({ baseUrl: stub.baseUrl, apiKey: SECRET, name: "stub", modelId: "m", route: "openai-compatible/m" }),
+    model: new OpenAiCompatibleModel({
+      baseUrl: stub.baseUrl,
+      apiKey: SECRET,
+      name: "stub",
+      modelId: "m",
+      route: "openai-compatible/m",
+    }),
     request: ask("hello"),
     attempts: () => stub.requests.length,
     [Symbol.asyncDispose]: () => stub[Symbol.asyncDispose](),
   };
 });
 
-const USAGE = { inputTokens: { total: 3, noCache: 3, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 2, text: 2, reasoning: 0 } };
+const USAGE = {
+  inputTokens: { total: 3, noCache: 3, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 2, text: 2, reasoning: 0 },
+};
 const TEXT: readonly LanguageModelV4StreamPart[] = [
   { type: "stream-start", warnings: [] },
   { type: "text-start", id: "1" },
@@ -63,10 +76,21 @@ const TEXT: readonly LanguageModelV4StreamPart[] = [
   { type: "text-delta", id: "1", delta: "" },
   { type: "text-delta", id: "1", delta: "is" },
 ];
-const finish = (unified: "stop" | "tool-calls"): LanguageModelV4StreamPart => ({ type: "finish", finishReason: { unified, raw: unified }, usage: USAGE });
-const call = (input: string): LanguageModelV4StreamPart => ({ type: "tool-call", toolCallId: "c1", toolName: "write", input });
+const finish = (unified: "stop" | "tool-calls"): LanguageModelV4StreamPart => ({
+  type: "finish",
+  finishReason: { unified, raw: unified },
+  usage: USAGE,
+});
+const call = (input: string): LanguageModelV4StreamPart => ({
+  type: "tool-call",
+  toolCallId: "c1",
+  toolName: "write",
+  input,
+});
 
-const V4_PARTS: Readonly<Record<Exclude<Scenario, "failing">, readonly LanguageModelV4StreamPart[]>> = {
+const V4_PARTS: Readonly<
+  Record<Exclude<Scenario, "failing">, readonly LanguageModelV4StreamPart[]>
+> = {
   text: [...TEXT, { type: "text-end", id: "1" }, finish("stop")],
   call: [call('{"path":"a.txt"}'), finish("tool-calls")],
   malformed_call: [call(MALFORMED), finish("tool-calls")],
@@ -74,7 +98,10 @@ const V4_PARTS: Readonly<Record<Exclude<Scenario, "failing">, readonly LanguageM
   hanging: TEXT,
 };
 
-function toStream(parts: readonly LanguageModelV4StreamPart[], staysOpen: boolean): ReadableStream<LanguageModelV4StreamPart> {
+function toStream(
+  parts: readonly LanguageModelV4StreamPart[],
+  staysOpen: boolean,
+): ReadableStream<LanguageModelV4StreamPart> {
   return new ReadableStream({
     start(controller) {
       for (const part of parts) controller.enqueue(part);
@@ -88,9 +115,20 @@ function toStream(parts: readonly LanguageModelV4StreamPart[], staysOpen: boolea
 const WORDS: readonly Frame[] = [{ text: "The answer " }, { text: "is" }];
 const REPLIES: Readonly<Record<Scenario, Reply>> = {
   text: { frames: [...WORDS, { finish: "stop" }, { usage: { input: 3, output: 2 } }] },
-  call: { frames: [{ call: { id: "c1", name: "write", args: '{"path":"a.txt"}' } }, { finish: "tool_calls" }] },
-  malformed_call: { frames: [{ call: { id: "c1", name: "write", args: MALFORMED } }, { finish: "tool_calls" }] },
+  call: {
+    frames: [
+      { call: { id: "c1", name: "write", args: '{"path":"a.txt"}' } },
+      { finish: "tool_calls" },
+    ],
+  },
+  malformed_call: {
+    frames: [{ call: { id: "c1", name: "write", args: MALFORMED } }, { finish: "tool_calls" }],
+  },
   cut: { frames: WORDS, done: false },
-  failing: { status: 503, headers: { "x-key": SECRET }, body: { error: { message: `upstream refused ${SECRET}` } } },
+  failing: {
+    status: 503,
+    headers: { "x-key": SECRET },
+    body: { error: { message: `upstream refused ${SECRET}` } },
+  },
   hanging: { frames: [...WORDS, { hang: true }] },
 };

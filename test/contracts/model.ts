@@ -22,8 +22,16 @@ export const SECRET = "sk-contract-0123456789abcdef";
 /** What a `malformed_call` sends as arguments. */
 export const MALFORMED = '{"path": "a.txt", "content": "half';
 
-export function modelContract(name: string, make: MakeSubject, without: readonly Scenario[] = []): void {
-  const check = (title: string, scenario: Scenario, body: (subject: Subject) => Promise<void>): void => {
+export function modelContract(
+  name: string,
+  make: MakeSubject,
+  without: readonly Scenario[] = [],
+): void {
+  const check = (
+    title: string,
+    scenario: Scenario,
+    body: (subject: Subject) => Promise<void>,
+  ): void => {
     if (without.includes(scenario)) return;
     it(title, async () => {
       await using subject = await make(scenario);
@@ -39,12 +47,16 @@ export function modelContract(name: string, make: MakeSubject, without: readonly
     });
 
     for (const scenario of ["text", "call", "malformed_call", "cut", "failing"] as const) {
-      check(`[model M2] exactly one terminal part, and it is the last (${scenario})`, scenario, async (subject) => {
-        const parts = await read(subject);
-        const terminal = parts.filter((part) => part.type === "finish" || part.type === "error");
-        expect(terminal).toHaveLength(1);
-        expect(parts.at(-1)).toBe(terminal[0]);
-      });
+      check(
+        `[model M2] exactly one terminal part, and it is the last (${scenario})`,
+        scenario,
+        async (subject) => {
+          const parts = await read(subject);
+          const terminal = parts.filter((part) => part.type === "finish" || part.type === "error");
+          expect(terminal).toHaveLength(1);
+          expect(parts.at(-1)).toBe(terminal[0]);
+        },
+      );
     }
 
     check("[model M2] text streams in several parts and in order", "text", async (subject) => {
@@ -55,10 +67,18 @@ export function modelContract(name: string, make: MakeSubject, without: readonly
       expect(parts.at(-1)).toMatchObject({ type: "finish", reason: "stop" });
     });
 
-    check("[model M2] an answer cut off without a terminal event is stream_incomplete", "cut", async (subject) => {
-      const parts = await read(subject);
-      expect(parts.at(-1)).toMatchObject({ type: "error", code: "stream_incomplete", retryable: true });
-    });
+    check(
+      "[model M2] an answer cut off without a terminal event is stream_incomplete",
+      "cut",
+      async (subject) => {
+        const parts = await read(subject);
+        expect(parts.at(-1)).toMatchObject({
+          type: "error",
+          code: "stream_incomplete",
+          retryable: true,
+        });
+      },
+    );
 
     check("[model M3] a call carries its name and arguments as text", "call", async (subject) => {
       const parts = await read(subject);
@@ -68,22 +88,33 @@ export function modelContract(name: string, make: MakeSubject, without: readonly
       expect(parts.at(-1)).toMatchObject({ type: "finish", reason: "tool_calls" });
     });
 
-    check("[model M3] malformed arguments are passed on unrepaired", "malformed_call", async (subject) => {
-      const parts = await read(subject);
-      expect(parts.find((part) => part.type === "call")).toMatchObject({ argsText: MALFORMED });
-    });
+    check(
+      "[model M3] malformed arguments are passed on unrepaired",
+      "malformed_call",
+      async (subject) => {
+        const parts = await read(subject);
+        expect(parts.find((part) => part.type === "call")).toMatchObject({ argsText: MALFORMED });
+      },
+    );
 
-    check("[model M4] aborting ends the stream within a second as aborted", "hanging", async (subject) => {
-      const controller = new AbortController();
-      const startedAt = performance.now();
-      const parts: ModelPart[] = [];
-      for await (const part of subject.model.stream(subject.request, { signal: controller.signal, idempotencyKey: "evt_1" })) {
-        parts.push(part);
-        if (part.type === "text") controller.abort();
-      }
-      expect(performance.now() - startedAt).toBeLessThan(1000);
-      expect(parts.at(-1)).toMatchObject({ type: "error", code: "aborted", retryable: false });
-    });
+    check(
+      "[model M4] aborting ends the stream within a second as aborted",
+      "hanging",
+      async (subject) => {
+        const controller = new AbortController();
+        const startedAt = performance.now();
+        const parts: ModelPart[] = [];
+        for await (const part of subject.model.stream(subject.request, {
+          signal: controller.signal,
+          idempotencyKey: "evt_1",
+        })) {
+          parts.push(part);
+          if (part.type === "text") controller.abort();
+        }
+        expect(performance.now() - startedAt).toBeLessThan(1000);
+        expect(parts.at(-1)).toMatchObject({ type: "error", code: "aborted", retryable: false });
+      },
+    );
 
     check("[model M4] a signal that is aborted already asks nobody", "text", async (subject) => {
       const parts = await read(subject, AbortSignal.abort());
@@ -101,8 +132,12 @@ export function modelContract(name: string, make: MakeSubject, without: readonly
   });
 }
 
-export async function read({ model, request }: Pick<Subject, "model" | "request">, signal: AbortSignal = new AbortController().signal): Promise<ModelPart[]> {
+export async function read(
+  { model, request }: Pick<Subject, "model" | "request">,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<ModelPart[]> {
   const parts: ModelPart[] = [];
-  for await (const part of model.stream(request, { signal, idempotencyKey: "evt_1" })) parts.push(part);
+  for await (const part of model.stream(request, { signal, idempotencyKey: "evt_1" }))
+    parts.push(part);
   return parts;
 }

@@ -24,7 +24,11 @@ export type Frame =
 
 export type Reply =
   | { readonly frames: readonly Frame[]; readonly done?: boolean }
-  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: Json };
+  | {
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: Json;
+    };
 
 export interface ProviderRequest {
   readonly headers: IncomingHttpHeaders;
@@ -61,7 +65,8 @@ export async function startProviderStub(): Promise<ProviderStub> {
         return;
       }
       const reply = replies[Math.min(requests.length, replies.length) - 1];
-      if (reply === undefined) sendJson(response, 500, { error: { message: "no reply was scripted" } });
+      if (reply === undefined)
+        sendJson(response, 500, { error: { message: "no reply was scripted" } });
       else if ("status" in reply) sendJson(response, reply.status, reply.body ?? {}, reply.headers);
       else sendStream(response, reply);
     });
@@ -83,38 +88,67 @@ export async function startProviderStub(): Promise<ProviderStub> {
   };
 }
 
-function sendJson(response: ServerResponse, status: number, body: Json, headers: Readonly<Record<string, string>> = {}): void {
+function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: Json,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   response.writeHead(status, { "content-type": "application/json", ...headers });
   response.end(JSON.stringify(body));
 }
 
-function sendStream(response: ServerResponse, { frames, done = true }: Extract<Reply, { frames: readonly Frame[] }>): void {
+function sendStream(
+  response: ServerResponse,
+  { frames, done = true }: Extract<Reply, { frames: readonly Frame[] }>,
+): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
   let calls = 0;
   for (const frame of frames) {
     if ("raw" in frame) response.write(frame.raw);
-    else if ("hang" in frame) return void response.flushHeaders();
-    else if ("reset" in frame) return void setImmediate(() => response.destroy());
-    else for (const chunk of toChunks(frame, calls)) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    else if ("hang" in frame) return;
+    else if ("reset" in frame) {
+      setImmediate(() => response.destroy());
+      return;
+    } else
+      for (const chunk of toChunks(frame, calls))
+        response.write(`data: ${JSON.stringify(chunk)}\n\n`);
     if ("call" in frame) calls += 1;
   }
   response.end(done && !frames.some((frame) => "raw" in frame) ? "data: [DONE]\n\n" : "");
 }
 
-function toChunks(frame: Exclude<Frame, { raw: string } | { hang: true } | { reset: true }>, index: number): Json[] {
+function toChunks(
+  frame: Exclude<Frame, { raw: string } | { hang: true } | { reset: true }>,
+  index: number,
+): Json[] {
   if ("error" in frame) return [{ error: frame.error }];
   if ("usage" in frame) {
     const { input, output } = frame.usage;
-    return [{ id: "r1", choices: [], usage: { prompt_tokens: input, completion_tokens: output, total_tokens: input + output } }];
+    return [
+      {
+        id: "r1",
+        choices: [],
+        usage: { prompt_tokens: input, completion_tokens: output, total_tokens: input + output },
+      },
+    ];
   }
-  const chunk = (delta: Json, finish: string | null = null): Json => ({ id: "r1", model: "stub", choices: [{ index: 0, delta, finish_reason: finish }] });
+  const chunk = (delta: Json, finish: string | null = null): Json => ({
+    id: "r1",
+    model: "stub",
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  });
   if ("finish" in frame) return [chunk({}, frame.finish)];
   if ("text" in frame) return [chunk({ content: frame.text })];
   if ("reasoning" in frame) return [chunk({ reasoning_content: frame.reasoning })];
   const { id, name, args } = frame.call;
   const half = Math.ceil(args.length / 2);
   return [
-    chunk({ tool_calls: [{ index, id, type: "function", function: { name, arguments: args.slice(0, half) } }] }),
+    chunk({
+      tool_calls: [
+        { index, id, type: "function", function: { name, arguments: args.slice(0, half) } },
+      ],
+    }),
     chunk({ tool_calls: [{ index, function: { arguments: args.slice(half) } }] }),
   ];
 }
@@ -127,10 +161,12 @@ function historyProblem(messages: Json): string | null {
     if (!isJsonObject(message)) return "a message must be an object";
     const { role, content, tool_calls: calls, tool_call_id: answered } = message;
     if (role === "tool") {
-      if (typeof answered !== "string" || !open.includes(answered)) return `tool result without its call: ${String(answered)}`;
+      if (typeof answered !== "string" || !open.includes(answered))
+        return `tool result without its call: ${String(answered)}`;
       open = open.filter((id) => id !== answered);
     } else if (open.length > 0) return `tool calls without results: ${open.join(", ")}`;
-    if (typeof content === "string" && content.trim() === "" && !Array.isArray(calls)) return `empty text in a message of ${String(role)}`;
+    if (typeof content === "string" && content.trim() === "" && !Array.isArray(calls))
+      return `empty text in a message of ${String(role)}`;
     if (toWellFormedJson(message) !== message) return "text is not well-formed Unicode";
     if (Array.isArray(calls)) {
       const ids = calls.map((call: Json) => (isJsonObject(call) ? String(call["id"]) : ""));

@@ -18,41 +18,99 @@ export interface Session {
 type Files = Map<string, string>;
 
 const TOOL_NAMES = ["ls", "read", "find", "grep", "write", "run_code", "update_plan"];
-export const ALL_TOOLS: readonly PromptTool[] = TOOL_NAMES.map((name) => ({ name, description: name, inputSchema: { type: "object" } }));
+export const ALL_TOOLS: readonly PromptTool[] = TOOL_NAMES.map((name) => ({
+  name,
+  description: name,
+  inputSchema: { type: "object" },
+}));
 
-export async function ask(question: string, files: Files, before: readonly PromptMessage[] = []): Promise<Session> {
-  const messages: PromptMessage[] = [...before, { role: "user", content: [{ type: "text", text: question }] }];
+export async function ask(
+  question: string,
+  files: Files,
+  before: readonly PromptMessage[] = [],
+): Promise<Session> {
+  const messages: PromptMessage[] = [
+    ...before,
+    { role: "user", content: [{ type: "text", text: question }] },
+  ];
   const calls: { name: string; args: JsonObject }[] = [];
   let value: Json = null;
   for (let step = 0; step < 20; step++) {
     const parts = await collect(new ScriptedModel(), toRequest(messages));
     const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
     const call = parts.find((part) => part.type === "call");
-    if (call === undefined) return { text, calls, value, messages: [...messages, { role: "assistant", content: [{ type: "text", text }] }] };
+    if (call === undefined)
+      return {
+        text,
+        calls,
+        value,
+        messages: [...messages, { role: "assistant", content: [{ type: "text", text }] }],
+      };
     const args = JSON.parse(call.argsText) as JsonObject;
     const callId = `call_${messages.length}`;
     calls.push({ name: call.name, args });
     const result = execute(call.name, args, files);
-    if (call.name === "run_code" && !result.isError) value = (JSON.parse(result.output) as { value: Json }).value;
-    messages.push({ role: "assistant", content: [{ type: "call", callId, name: call.name, args }] });
-    messages.push({ role: "tool", content: [{ type: "result", callId, name: call.name, ...result }] });
+    if (call.name === "run_code" && !result.isError)
+      value = (JSON.parse(result.output) as { value: Json }).value;
+    messages.push({
+      role: "assistant",
+      content: [{ type: "call", callId, name: call.name, args }],
+    });
+    messages.push({
+      role: "tool",
+      content: [{ type: "result", callId, name: call.name, ...result }],
+    });
   }
   throw new Error("the scripted model did not come to an end");
 }
 
-export function toRequest(messages: readonly PromptMessage[], change: Partial<ModelRequest> = {}): ModelRequest {
-  return { instructions: "Answer.", messages, tools: ALL_TOOLS, settings: { maxOutputTokens: 1000, temperature: null }, output: null, ...change };
+export function toRequest(
+  messages: readonly PromptMessage[],
+  change: Partial<ModelRequest> = {},
+): ModelRequest {
+  return {
+    instructions: "Answer.",
+    messages,
+    tools: ALL_TOOLS,
+    settings: { maxOutputTokens: 1000, temperature: null },
+    output: null,
+    ...change,
+  };
 }
 
 export async function collect(model: ScriptedModel, request: ModelRequest): Promise<ModelPart[]> {
   const parts: ModelPart[] = [];
-  for await (const part of model.stream(request, { signal: new AbortController().signal, idempotencyKey: "key" })) parts.push(part);
+  for await (const part of model.stream(request, {
+    signal: new AbortController().signal,
+    idempotencyKey: "key",
+  }))
+    parts.push(part);
   return parts;
 }
 
-function execute(name: string, args: JsonObject, files: Files): { output: string; isError: boolean } {
-  if (name === "ls") {
-    return { output: JSON.stringify([...files].map(([path, text]) => ({ path, bytes: text.length }))), isError: false };
+function execute(
+  name: string,
+  args: JsonObject,
+  files: Files,
+): { output: string; isError: boolean } {
+  if (name === "find") {
+    const found = [...files].map(([path, text]) => ({ path, bytes: text.length }));
+    return {
+      output: JSON.stringify({ files: found, total: found.length, truncated: false }),
+      isError: false,
+    };
+  }
+  if (name === "grep") {
+    const lines = (files.get(String(args["glob"])) ?? "")
+      .split(/\r?\n/)
+      .map((text, index) => ({ line: index + 1, text }));
+    const matches = lines.filter(({ text }) =>
+      text.toLowerCase().includes(String(args["text"]).toLowerCase()),
+    );
+    return {
+      output: JSON.stringify({ matches, total: matches.length, truncated: false }),
+      isError: false,
+    };
   }
   if (name === "write") {
     files.set(String(args["path"]), String(args["content"]));
@@ -69,7 +127,10 @@ function execute(name: string, args: JsonObject, files: Files): { output: string
 function runCode(code: string, files: Files): string {
   const context = vm.createContext({});
   const printed: string[] = [];
-  const encode = vm.runInContext(`(${PRELUDE_SOURCE})`, context)({
+  const encode = vm.runInContext(
+    `(${PRELUDE_SOURCE})`,
+    context,
+  )({
     readText: (path: string) => {
       const text = files.get(path);
       if (text === undefined) throw new Error(`no such file: ${path}`);
@@ -78,7 +139,7 @@ function runCode(code: string, files: Files): string {
     readBytes: (path: string) => new TextEncoder().encode(files.get(path)),
     write: (path: string, text: string) => void files.set(path, text),
     remove: (path: string) => files.delete(path),
-    list: () => [...files].map(([path, text]) => ({ path, bytes: text.length })),
+    list: () => [...files.keys()],
     print: (text: string) => void printed.push(text),
   });
   const value = vm.runInContext(`(() => {"use strict";\n${code}\n})()`, context, { timeout: 2000 });

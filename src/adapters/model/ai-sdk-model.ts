@@ -5,9 +5,21 @@
  * Reasoning streams as parts with `meta` null; the part that ends a block carries its metadata (its text is then
  * empty). An answer's parts of one block are joined by the caller.
  */
-import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage, SharedV4ProviderMetadata } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata,
+} from "@ai-sdk/provider";
 import type { JsonObject } from "#shared/json.ts";
-import type { FinishReason, Model, ModelCallOptions, ModelPart, ModelRequest, Usage } from "#ports/model.ts";
+import type {
+  FinishReason,
+  Model,
+  ModelCallOptions,
+  ModelPart,
+  ModelRequest,
+  Usage,
+} from "#ports/model.ts";
 import { abortFailure, classifyError, plainFailure } from "./classify-error.ts";
 import { type PromptOptions, toCallOptions, toJsonObject, toReasoningMeta } from "./v4-prompt.ts";
 
@@ -38,8 +50,16 @@ export class AiSdkModel implements Model {
     this.#origin = `${options.model.provider}/${options.model.modelId}`;
   }
 
-  async *stream(request: ModelRequest, { signal, idempotencyKey }: ModelCallOptions): AsyncGenerator<ModelPart> {
-    const { model, schemaAs = "response_format", secrets = [], idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = this.#options;
+  async *stream(
+    request: ModelRequest,
+    { signal, idempotencyKey }: ModelCallOptions,
+  ): AsyncGenerator<ModelPart> {
+    const {
+      model,
+      schemaAs = "response_format",
+      secrets = [],
+      idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS,
+    } = this.#options;
     if (signal.aborted) return yield abortFailure(signal);
     const upstream = new AbortController();
     const watch = new Watch(signal, idleTimeoutMs);
@@ -57,16 +77,20 @@ export class AiSdkModel implements Model {
       if (headers !== null) yield { type: "meta", meta: { headers } };
       for (;;) {
         const { done, value } = await watch.race(reader.read());
-        if (done) return yield plainFailure("stream_incomplete", "the stream ended before the answer did");
+        if (done)
+          return yield plainFailure("stream_incomplete", "the stream ended before the answer did");
         if (value.type === "error") throw value.error;
-        for (const part of translator.next(value)) {
-          yield part;
-          if (part.type === "finish" || part.type === "error") return;
-        }
+        yield* translator.next(value);
+        if (value.type === "finish") return;
       }
     } catch (error) {
       const now = (this.#options.now ?? Date.now)();
-      yield classifyError(error, { phase: reader === null ? "request" : "stream", signal, secrets, now });
+      yield classifyError(error, {
+        phase: reader === null ? "request" : "stream",
+        signal,
+        secrets,
+        now,
+      });
     } finally {
       watch.dispose();
       upstream.abort();
@@ -97,7 +121,10 @@ class Watch {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const interrupted = new Promise<never>((_, reject) => {
       this.#reject = reject;
-      timer = setTimeout(() => reject(new DOMException("no data for too long", "TimeoutError")), this.#idleMs);
+      timer = setTimeout(
+        () => reject(new DOMException("no data for too long", "TimeoutError")),
+        this.#idleMs,
+      );
     });
     try {
       return await Promise.race([work, interrupted]);
@@ -140,11 +167,21 @@ class Translator {
       case "tool-call":
         // Calls that the provider runs itself are not ours to run, and need no result from us.
         if (part.providerExecuted === true) return;
-        if (part.providerMetadata !== undefined) yield this.#closing(undefined, part.providerMetadata);
-        yield { type: "call", providerCallId: part.toolCallId, name: part.toolName, argsText: part.input };
+        if (part.providerMetadata !== undefined)
+          yield this.#closing(undefined, part.providerMetadata);
+        yield {
+          type: "call",
+          providerCallId: part.toolCallId,
+          name: part.toolName,
+          argsText: part.input,
+        };
         return;
       case "stream-start":
-        if (part.warnings.length > 0) yield { type: "meta", meta: { warnings: part.warnings.map((warning) => ({ ...warning })) } };
+        if (part.warnings.length > 0)
+          yield {
+            type: "meta",
+            meta: { warnings: part.warnings.map((warning) => ({ ...warning })) },
+          };
         return;
       case "response-metadata":
         yield { type: "meta", meta: { response: toResponseMeta(part) } };
@@ -158,7 +195,10 @@ class Translator {
     }
   }
 
-  #closing(part: SharedV4ProviderMetadata | undefined, nextCall: SharedV4ProviderMetadata | undefined): ModelPart {
+  #closing(
+    part: SharedV4ProviderMetadata | undefined,
+    nextCall: SharedV4ProviderMetadata | undefined,
+  ): ModelPart {
     const meta = toReasoningMeta({
       origin: this.#origin,
       part: part === undefined ? null : toJsonObject(part),
@@ -169,10 +209,13 @@ class Translator {
   }
 }
 
-function* finishParts(part: Extract<LanguageModelV4StreamPart, { type: "finish" }>): Generator<ModelPart> {
+function* finishParts(
+  part: Extract<LanguageModelV4StreamPart, { type: "finish" }>,
+): Generator<ModelPart> {
   const usage = toUsage(part.usage);
   const { unified, raw } = part.finishReason;
-  if (part.providerMetadata !== undefined) yield { type: "meta", meta: { provider: toJsonObject(part.providerMetadata) } };
+  if (part.providerMetadata !== undefined)
+    yield { type: "meta", meta: { provider: toJsonObject(part.providerMetadata) } };
   if (unified === "error") {
     yield { ...plainFailure("stream_error", "the provider ended the answer with an error"), usage };
   } else if (unified === "interrupted") {
@@ -182,7 +225,9 @@ function* finishParts(part: Extract<LanguageModelV4StreamPart, { type: "finish" 
   }
 }
 
-function toFinish(unified: "stop" | "length" | "content-filter" | "tool-calls" | "other"): FinishReason {
+function toFinish(
+  unified: "stop" | "length" | "content-filter" | "tool-calls" | "other",
+): FinishReason {
   if (unified === "content-filter") return "content_filter";
   if (unified === "tool-calls") return "tool_calls";
   return unified;
@@ -199,7 +244,11 @@ function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
 }
 
 function toResponseMeta(part: { id?: string; timestamp?: Date; modelId?: string }): JsonObject {
-  return { id: part.id ?? null, model: part.modelId ?? null, at: part.timestamp?.toISOString() ?? null };
+  return {
+    id: part.id ?? null,
+    model: part.modelId ?? null,
+    at: part.timestamp?.toISOString() ?? null,
+  };
 }
 
 function keptHeaders(headers: Record<string, string> | undefined): JsonObject | null {
@@ -210,7 +259,10 @@ function keptHeaders(headers: Record<string, string> | undefined): JsonObject | 
   return kept.length === 0 ? null : Object.fromEntries(kept);
 }
 
-function merge(a: SharedV4ProviderMetadata | undefined, b: SharedV4ProviderMetadata | undefined): SharedV4ProviderMetadata | undefined {
+function merge(
+  a: SharedV4ProviderMetadata | undefined,
+  b: SharedV4ProviderMetadata | undefined,
+): SharedV4ProviderMetadata | undefined {
   if (a === undefined || b === undefined) return b ?? a;
   const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])];
   return Object.fromEntries(keys.map((key) => [key, { ...a[key], ...b[key] }]));

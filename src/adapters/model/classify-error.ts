@@ -21,26 +21,51 @@ export interface FailureContext {
 
 /** What providers say when the prompt is too long, as [pattern, sample]. The samples are asserted by a test. */
 export const OVERFLOW_PATTERNS: readonly (readonly [pattern: RegExp, sample: string])[] = [
-  [/maximum context length/i, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens."],
-  [/exceeds? the context window/i, "Your input exceeds the context window of this model. Please adjust your input and try again."],
+  [
+    /maximum context length/i,
+    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
+  ],
+  [
+    /exceeds? the context window/i,
+    "Your input exceeds the context window of this model. Please adjust your input and try again.",
+  ],
   [/context_length_exceeded/i, "context_length_exceeded"],
   [/prompt is too long/i, "prompt is too long: 213462 tokens > 200000 maximum"],
-  [/input token count.*exceeds the maximum/i, "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575)."],
-  [/maximum prompt length is \d+/i, "This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
+  [
+    /input token count.*exceeds the maximum/i,
+    "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",
+  ],
+  [
+    /maximum prompt length is \d+/i,
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+  ],
   [/reduce the length of the messages/i, "Please reduce the length of the messages or completion."],
-  [/exceed(?:s|ed)? (?:the )?available context size/i, "request (9001 tokens) exceeds the available context size (8192 tokens), try increasing it"],
-  [/greater than the context length/i, "The number of tokens to keep from the initial prompt is greater than the context length"],
-  [/longer than the maximum model length/i, "The decoder prompt (length 5000) is longer than the maximum model length of 4096."],
+  [
+    /exceed(?:s|ed)? (?:the )?available context size/i,
+    "request (9001 tokens) exceeds the available context size (8192 tokens), try increasing it",
+  ],
+  [
+    /greater than the context length/i,
+    "The number of tokens to keep from the initial prompt is greater than the context length",
+  ],
+  [
+    /longer than the maximum model length/i,
+    "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+  ],
   [/exceeded max context length/i, "prompt too long; exceeded max context length by 12 tokens"],
   [/input is too long for requested model/i, "Input is too long for requested model."],
-  [/model context window limit/i, "The estimated number of input and maximum output tokens (9000) exceeded this model context window limit (7968)."],
+  [
+    /model context window limit/i,
+    "The estimated number of input and maximum output tokens (9000) exceeded this model context window limit (7968).",
+  ],
 ];
 
 /** A quota that waiting does not refill is a refusal, whatever its status says. */
 const EXHAUSTED_QUOTA = /insufficient_quota|exceeded your current quota|credit balance is too low/i;
 const OVERLOADED = /overloaded|capacity temporarily exceeded|server is busy/i;
 const RATE_LIMITED = /rate[_ -]?limit|too many requests/i;
-const NETWORK = /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|EPIPE|UND_ERR|fetch failed|cannot connect|network|socket|connection/i;
+const NETWORK =
+  /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|EPIPE|UND_ERR|fetch failed|cannot connect|network|socket|connection/i;
 const NO_FINISH = /ended without a finish reason/i;
 const MAX_MESSAGE = 400;
 
@@ -89,24 +114,36 @@ function fromStatus({ status, text }: Facts, failure: Make): ModelFailure | null
   const lead = `the provider answered ${status}`;
   // A refusal of credentials may quote them, so its text is not passed on.
   if (status === 401 || status === 402 || status === 403) {
-    return { ...failure("unauthorized", false, lead), message: `${lead}: it refused the configured credentials` };
+    return {
+      ...failure("unauthorized", false, lead),
+      message: `${lead}: it refused the configured credentials`,
+    };
   }
   if (status === 408 || status === 504) return failure("timeout", true, lead);
   if (status === 429) return failure("rate_limited", !EXHAUSTED_QUOTA.test(text), lead);
-  if (status >= 500) return isOverflow(text) ? failure("context_overflow", false, lead) : failure("overloaded", true, lead);
+  if (status >= 500)
+    return isOverflow(text)
+      ? failure("context_overflow", false, lead)
+      : failure("overloaded", true, lead);
   if (isOverflow(text)) return failure("context_overflow", false, lead);
   if (status === 409 || status === 425) return failure("unavailable", true, lead);
   return failure("invalid_request", false, lead);
 }
 
 function fromText({ name, text }: Facts, { phase }: FailureContext, failure: Make): ModelFailure {
-  if (NO_FINISH.test(text)) return failure("stream_incomplete", true, "the stream ended before the answer did");
-  if (name === "TimeoutError") return failure("timeout", true, "the provider did not answer in time");
+  if (NO_FINISH.test(text))
+    return failure("stream_incomplete", true, "the stream ended before the answer did");
+  if (name === "TimeoutError")
+    return failure("timeout", true, "the provider did not answer in time");
   if (isOverflow(text)) return failure("context_overflow", false, "the prompt is too long");
-  if (EXHAUSTED_QUOTA.test(text)) return failure("rate_limited", false, "the provider's quota is used up");
+  if (EXHAUSTED_QUOTA.test(text))
+    return failure("rate_limited", false, "the provider's quota is used up");
   if (RATE_LIMITED.test(text)) return failure("rate_limited", true, "the provider limits the rate");
   if (OVERLOADED.test(text)) return failure("overloaded", true, "the provider is overloaded");
-  if (phase === "stream" && (name === "AI_APICallError" || name === "AbortError" || NETWORK.test(text))) {
+  if (
+    phase === "stream" &&
+    (name === "AI_APICallError" || name === "AbortError" || NETWORK.test(text))
+  ) {
     return failure("stream_incomplete", true, "the connection broke before the answer ended");
   }
   if (phase === "stream") return failure("stream_error", true, "the provider's stream failed");
@@ -126,8 +163,12 @@ function readFacts(error: unknown): Facts {
   const body = typeof fields["responseBody"] === "string" ? fields["responseBody"] : "";
   const own = typeof error === "string" ? error : stringOf(fields["message"]);
   const cause = isRecord(fields["cause"]) ? stringOf(fields["cause"]["message"]) : "";
-  const labels = [stringOf(fields["code"]), stringOf(fields["type"])].filter((label) => label !== "");
-  const parts = [own, cause, ...labels].filter((part, index, all) => part !== "" && all.indexOf(part) === index);
+  const labels = [stringOf(fields["code"]), stringOf(fields["type"])].filter(
+    (label) => label !== "",
+  );
+  const parts = [own, cause, ...labels].filter(
+    (part, index, all) => part !== "" && all.indexOf(part) === index,
+  );
   return {
     name: nameOf(error),
     status: statusOf(fields),
@@ -147,7 +188,9 @@ function statusOf(fields: Readonly<Record<string, unknown>>): number | null {
 
 function headersOf(value: unknown): Record<string, string> {
   if (!isRecord(value)) return {};
-  const entries = Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  const entries = Object.entries(value).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
   return Object.fromEntries(entries.map(([key, text]) => [key.toLowerCase(), text]));
 }
 
@@ -166,7 +209,9 @@ function readRetryAfter(headers: Readonly<Record<string, string>>, now: number):
 function toMessage(lead: string, text: string, secrets: readonly string[]): string {
   const detail = redact(text, secrets).replace(/\s+/g, " ").trim();
   const message = detail === "" ? lead : `${lead}: ${detail}`;
-  return message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE - 1).toWellFormed()}…`;
+  return message.length <= MAX_MESSAGE
+    ? message
+    : `${message.slice(0, MAX_MESSAGE - 1).toWellFormed()}…`;
 }
 
 function redact(text: string, secrets: readonly string[]): string {

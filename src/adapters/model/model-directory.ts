@@ -14,7 +14,11 @@ import { OpenAiCompatibleModel } from "./openai-compatible-model.ts";
 
 export interface ModelConfig {
   readonly defaultRoute: string;
-  readonly openaiCompatible: { readonly baseUrl: string; readonly apiKey: string | null; readonly name: string } | null;
+  readonly openaiCompatible: {
+    readonly baseUrl: string;
+    readonly apiKey: string | null;
+    readonly name: string;
+  } | null;
   /** Makes the model of an id behind the `AI` binding, or null without one (workers-ai-model.ts is wired by the host). */
   readonly workersAi: ((modelId: string, route: string) => Model) | null;
 }
@@ -28,13 +32,20 @@ export interface ModelVariables {
 /** Where Ollama listens, so that `HOLDFAST_MODEL=openai-compatible/<model>` alone is enough on a developer's machine. */
 const LOCAL_BASE_URL = "http://127.0.0.1:11434/v1";
 
-export function toModelConfig(variables: ModelVariables, workersAi: ModelConfig["workersAi"]): ModelConfig {
+export function toModelConfig(
+  variables: ModelVariables,
+  workersAi: ModelConfig["workersAi"],
+): ModelConfig {
   const defaultRoute = variables.HOLDFAST_MODEL || SCRIPTED_ROUTE;
-  const baseUrl = variables.HOLDFAST_MODEL_BASE_URL || (defaultRoute.startsWith("openai-compatible/") ? LOCAL_BASE_URL : "");
+  const baseUrl =
+    variables.HOLDFAST_MODEL_BASE_URL ||
+    (defaultRoute.startsWith("openai-compatible/") ? LOCAL_BASE_URL : "");
   return {
     defaultRoute,
     openaiCompatible:
-      baseUrl === "" ? null : { baseUrl, apiKey: variables.HOLDFAST_MODEL_API_KEY || null, name: "openai-compatible" },
+      baseUrl === ""
+        ? null
+        : { baseUrl, apiKey: variables.HOLDFAST_MODEL_API_KEY || null, name: "openai-compatible" },
     workersAi,
   };
 }

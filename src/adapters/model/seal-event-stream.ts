@@ -8,7 +8,8 @@ export function sealingFetch(inner: typeof fetch): typeof fetch {
   return async (input, init) => {
     const response = await inner(input, init);
     const type = response.headers.get("content-type") ?? "";
-    if (!response.ok || response.body === null || !type.includes("text/event-stream")) return response;
+    if (!response.ok || response.body === null || !type.includes("text/event-stream"))
+      return response;
     return new Response(response.body.pipeThrough(sealEventStream()), response);
   };
 }

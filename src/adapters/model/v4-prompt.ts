@@ -5,7 +5,11 @@
  * received; reasoning of another model is left out, because its signature would be refused there. Metadata of a tool
  * call travels in the reasoning part directly before it.
  */
-import type { LanguageModelV4CallOptions, LanguageModelV4Message, SharedV4ProviderMetadata } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  SharedV4ProviderMetadata,
+} from "@ai-sdk/provider";
 import { type Json, type JsonObject, isJsonObject } from "#shared/json.ts";
 import type { ModelRequest, PromptMessage, PromptReasoning, PromptResult } from "#ports/model.ts";
 
@@ -34,17 +38,25 @@ export interface PromptOptions {
   readonly schemaAs: "response_format" | "prompt";
 }
 
-export function toCallOptions(request: ModelRequest, options: PromptOptions): LanguageModelV4CallOptions {
+export function toCallOptions(
+  request: ModelRequest,
+  options: PromptOptions,
+): LanguageModelV4CallOptions {
   const { settings, output } = request;
   const isNative = output !== null && options.schemaAs === "response_format";
   return {
     prompt: toV4Prompt(request, options),
     maxOutputTokens: settings.maxOutputTokens,
     ...(settings.temperature === null ? {} : { temperature: settings.temperature }),
-    ...(isNative ? { responseFormat: { type: "json", schema: output.schema, name: output.name } } : {}),
+    ...(isNative
+      ? { responseFormat: { type: "json", schema: output.schema, name: output.name } }
+      : {}),
     ...(request.tools.length === 0
       ? {}
-      : { tools: request.tools.map((tool) => ({ type: "function" as const, ...tool })), toolChoice: { type: "auto" } }),
+      : {
+          tools: request.tools.map((tool) => ({ type: "function" as const, ...tool })),
+          toolChoice: { type: "auto" },
+        }),
   };
 }
 
@@ -72,7 +84,10 @@ function toV4Message(message: PromptMessage, origin: string): LanguageModelV4Mes
   }
 }
 
-function toAssistantContent(message: Extract<PromptMessage, { role: "assistant" }>, origin: string): AssistantContent[] {
+function toAssistantContent(
+  message: Extract<PromptMessage, { role: "assistant" }>,
+  origin: string,
+): AssistantContent[] {
   const content: AssistantContent[] = [];
   let nextCall: JsonObject | null = null;
   for (const part of message.content) {
@@ -82,7 +97,8 @@ function toAssistantContent(message: Extract<PromptMessage, { role: "assistant" 
       const meta = readMeta(part, origin);
       if (meta === null) continue;
       nextCall = meta.nextCall ?? nextCall;
-      if (part.text !== "" || meta.part !== null) content.push({ type: "reasoning", text: part.text, ...providerOptions(meta.part) });
+      if (part.text !== "" || meta.part !== null)
+        content.push({ type: "reasoning", text: part.text, ...providerOptions(meta.part) });
     } else {
       content.push({
         type: "tool-call",
@@ -102,7 +118,10 @@ function toV4Result(part: PromptResult) {
     type: "tool-result" as const,
     toolCallId: part.callId,
     toolName: part.name,
-    output: { type: part.isError ? ("error-text" as const) : ("text" as const), value: part.output },
+    output: {
+      type: part.isError ? ("error-text" as const) : ("text" as const),
+      value: part.output,
+    },
   };
 }
 
@@ -111,9 +130,15 @@ function readMeta(part: PromptReasoning, origin: string): ReasoningMeta | null {
   if (!isJsonObject(meta) || meta["origin"] !== origin) return null;
   const own = meta["part"] ?? null;
   const nextCall = meta["nextCall"] ?? null;
-  return { origin, part: isJsonObject(own) ? own : null, nextCall: isJsonObject(nextCall) ? nextCall : null };
+  return {
+    origin,
+    part: isJsonObject(own) ? own : null,
+    nextCall: isJsonObject(nextCall) ? nextCall : null,
+  };
 }
 
-function providerOptions(metadata: JsonObject | null): { providerOptions?: SharedV4ProviderMetadata } {
+function providerOptions(metadata: JsonObject | null): {
+  providerOptions?: SharedV4ProviderMetadata;
+} {
   return metadata === null ? {} : { providerOptions: metadata as SharedV4ProviderMetadata };
 }

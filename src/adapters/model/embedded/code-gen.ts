@@ -81,10 +81,14 @@ export function lineSearchCode(path: string, needle: string): string {
 const needle = ${JSON.stringify(needle.toLowerCase())};
 const lines = readFile(${JSON.stringify(path)}).split(/\\r\\n|\\n|\\r/);
 const found = lines.map((line, index) => ({ line: index + 1, text: line })).filter(({ text }) => text.toLowerCase().includes(needle));
-return { found: found.length, first: found.slice(0, 10).map(({ line, text }) => ({ line, text: text.slice(0, 200) })) };`;
+return { total: found.length, matches: found.slice(0, 10).map(({ line, text }) => ({ line, text: text.slice(0, 200) })) };`;
 }
 
-export function queryCode(path: string, delimiter: string, query: Exclude<Query, { kind: "describe" }>): string {
+export function queryCode(
+  path: string,
+  delimiter: string,
+  query: Exclude<Query, { kind: "describe" }>,
+): string {
   const head = `const rows = parseCsv(readFile(${JSON.stringify(path)}), { header: true, numbers: true, delimiter: ${JSON.stringify(delimiter)} });
 ${HELPERS}
 const wanted = rows.filter((row) => ${query.filters.map(toCondition).join(" && ") || "true"});`;
@@ -125,7 +129,9 @@ function toAggregateBody(query: Extract<Query, { kind: "aggregate" }>): string {
       ? "{ value: members.length, used: members.length }"
       : `${measure.op}(members.map((row) => ${cell(measure.column)}))`,
   );
-  const used = new Set(query.measures.flatMap((measure) => (measure.op === "count" ? [] : [measure.op])));
+  const used = new Set(
+    query.measures.flatMap((measure) => (measure.op === "count" ? [] : [measure.op])),
+  );
   const order = toGroupOrder(query.order);
   return `${[...used].map((op) => AGGREGATES[op]).join("\n")}
 const groups = new Map();
@@ -141,7 +147,8 @@ table.sort((a, b) => ${order});
 return { rows: rows.length, matched: wanted.length, groups: table.length, table: table.slice(0, ${query.limit ?? MAX_SHOWN}) };`;
 }
 
-const PICK = "const present = values.filter((v) => !missing(v)); const numbers = present.map(num).filter((n) => n !== null);";
+const PICK =
+  "const present = values.filter((v) => !missing(v)); const numbers = present.map(num).filter((n) => n !== null);";
 /** `used` is how many values entered the number, so that missing ones are said. */
 const AGGREGATES: Readonly<Record<Aggregate, string>> = {
   mean: `const mean = (values) => { ${PICK} return { value: numbers.length === 0 ? null : numbers.reduce((a, b) => a + b, 0) / numbers.length, used: numbers.length }; };`,
@@ -155,13 +162,15 @@ const AGGREGATES: Readonly<Record<Aggregate, string>> = {
 function toGroupOrder(order: "desc" | "asc" | null): string {
   const byKey = "(String(a.key) < String(b.key) ? -1 : 1)";
   if (order === null) return byKey;
-  const value = (side: string) => `(${side}.measures[0].value ?? ${order === "desc" ? "-Infinity" : "Infinity"})`;
+  const value = (side: string) =>
+    `(${side}.measures[0].value ?? ${order === "desc" ? "-Infinity" : "Infinity"})`;
   const [first, second] = order === "desc" ? ["b", "a"] : ["a", "b"];
   return `${value("a")} === ${value("b")} ? ${byKey} : ${value(first)} - ${value(second)}`;
 }
 
 function toKey(key: GroupKey): string {
-  if (key.part !== "value") return `String(${cell(key.column)}).slice(0, ${key.part === "year" ? 4 : 7})`;
+  if (key.part !== "value")
+    return `String(${cell(key.column)}).slice(0, ${key.part === "year" ? 4 : 7})`;
   return `missing(${cell(key.column)}) ? "(missing)" : ${cell(key.column)}`;
 }
 

@@ -3,7 +3,16 @@
  * column has); a part that several columns share is kept as ambiguous, never guessed.
  */
 import type { Column, TableProfile } from "./table.ts";
-import { ADJECTIVES, nameWords, OPERATION_WORDS, PREPOSITIONS, STOP_WORDS, stem, SYNONYMS, type Token } from "./words.ts";
+import {
+  ADJECTIVES,
+  nameWords,
+  OPERATION_WORDS,
+  PREPOSITIONS,
+  STOP_WORDS,
+  stem,
+  SYNONYMS,
+  type Token,
+} from "./words.ts";
 
 export interface ColumnMention {
   readonly kind: "column";
@@ -40,39 +49,67 @@ export function toTerms(tokens: readonly Token[]): readonly string[] {
 export function findMentions(tokens: readonly Token[], profile: TableProfile): readonly Mention[] {
   const taken = new Array<boolean>(tokens.length).fill(false);
   const mentions: Mention[] = [];
-  for (let length = MAX_PHRASE; length >= 1; length--) {
-    for (const find of [exactColumn, knownValue, partialColumn, synonymColumn]) {
-      for (let start = 0; start + length <= tokens.length; start++) {
-        if (taken.slice(start, start + length).includes(true)) continue;
-        const mention = find(tokens.slice(start, start + length), { profile, start, next: tokens[start + length] });
-        if (mention === null) continue;
-        taken.fill(true, start, start + length);
-        mentions.push(mention);
-      }
-    }
+  for (const { find, start, end } of candidates(taken)) {
+    const mention = find(tokens.slice(start, end), { profile, start, next: tokens[end] });
+    if (mention === null) continue;
+    taken.fill(true, start, end);
+    mentions.push(mention);
   }
   return mentions.toSorted((a, b) => a.start - b.start);
+}
+
+/** Windows of untaken tokens, longest first, and for each length the surest way to read it first. */
+function* candidates(
+  taken: readonly boolean[],
+): Generator<{ find: Find; start: number; end: number }> {
+  const lengths = Array.from({ length: MAX_PHRASE }, (_, index) => MAX_PHRASE - index);
+  const ways = lengths.flatMap((length) =>
+    [exactColumn, knownValue, partialColumn, synonymColumn].map((find) => ({ length, find })),
+  );
+  for (const { length, find } of ways) {
+    for (let start = 0; start + length <= taken.length; start++) {
+      if (!taken.slice(start, start + length).includes(true))
+        yield { find, start, end: start + length };
+    }
+  }
 }
 
 /** The column that an adjective such as "heaviest" measures, when exactly one has such a name. */
 export function columnOfAdjective(word: string, profile: TableProfile): Column | null {
   const nouns = ADJECTIVES.get(word)?.nouns ?? [];
-  const fitting = profile.columns.filter((column) => nameWords(column.name).some((part) => nouns.includes(part)));
+  const fitting = profile.columns.filter((column) =>
+    nameWords(column.name).some((part) => nouns.includes(part)),
+  );
   const [only, ...rest] = fitting;
   return only !== undefined && rest.length === 0 ? only : null;
 }
 
 /** `next` is the token after the window. */
-type Find = (window: readonly Token[], at: { profile: TableProfile; start: number; next: Token | undefined }) => Mention | null;
+type Find = (
+  window: readonly Token[],
+  at: { profile: TableProfile; start: number; next: Token | undefined },
+) => Mention | null;
 
 const exactColumn: Find = (window, { profile, start, next }) => {
   const phrase = window.flatMap((token) => nameWords(token.text)).join(" ");
   const columns = profile.columns.filter((column) => nameWords(column.name).join(" ") === phrase);
   const only = window[0];
-  if (columns.length === 0 || only === undefined || window.some((token) => nameWords(token.text).length === 0)) return null;
+  if (
+    columns.length === 0 ||
+    only === undefined ||
+    window.some((token) => nameWords(token.text).length === 0)
+  )
+    return null;
   // "the total price" and "number of rows" speak of an operation even where a column is called Total or Number.
-  const isOperation = next !== undefined && (!isFunctionWord(next) || next.lower === "of" || next.lower === "number");
-  if (window.length === 1 && !only.quoted && isFunctionWord(only) && (isOperation || only.lower !== columns[0]?.name.toLowerCase())) return null;
+  const isOperation =
+    next !== undefined && (!isFunctionWord(next) || next.lower === "of" || next.lower === "number");
+  if (
+    window.length === 1 &&
+    !only.quoted &&
+    isFunctionWord(only) &&
+    (isOperation || only.lower !== columns[0]?.name.toLowerCase())
+  )
+    return null;
   return { kind: "column", start, end: start + window.length, columns };
 };
 
@@ -90,26 +127,48 @@ const knownValue: Find = (window, { profile, start }) => {
 const partialColumn: Find = (window, { profile, start }) => {
   const words = window.flatMap((token) => nameWords(token.text));
   const first = window[0];
-  if (first === undefined || words.length === 0 || window.some((token) => token.number !== null)) return null;
-  if (window.some((token) => isFunctionWord(token) && (window.length === 1 || PREPOSITIONS.has(token.lower)))) return null;
-  if (words.every((word) => word.length < 2) || window.some((token) => nameWords(token.text).length === 0)) return null;
+  if (first === undefined || words.length === 0 || window.some((token) => token.number !== null))
+    return null;
+  if (
+    window.some(
+      (token) => isFunctionWord(token) && (window.length === 1 || PREPOSITIONS.has(token.lower)),
+    )
+  )
+    return null;
+  if (
+    words.every((word) => word.length < 2) ||
+    window.some((token) => nameWords(token.text).length === 0)
+  )
+    return null;
   const columns = profile.columns.filter((column) => {
     const names = nameWords(column.name);
     // "orders" names the rows of a table that numbers them in Order ID, not that column.
-    if (column.distinct === profile.rows && /^(?:id|no|nr|key|uuid|number)$/.test(names.at(-1) ?? "")) return false;
+    if (
+      column.distinct === profile.rows &&
+      /^(?:id|no|nr|key|uuid|number)$/.test(names.at(-1) ?? "")
+    )
+      return false;
     // A plural means the name's last word: "prices" is in Unit Price, "units" and "orders" are not in Unit Price and Order ID.
     const isPlural = words.at(-1) !== window.at(-1)?.lower.split("_").at(-1);
     const head = names.findLast((word) => word.length > 2) ?? "";
     return words.every((word) => names.includes(word)) && (!isPlural || words.at(-1) === head);
   });
-  return columns.length === 0 ? null : { kind: "column", start, end: start + window.length, columns };
+  return columns.length === 0
+    ? null
+    : { kind: "column", start, end: start + window.length, columns };
 };
 
 const synonymColumn: Find = ([only, ...rest], { profile, start }) => {
   const nouns = only === undefined || rest.length > 0 ? undefined : SYNONYMS.get(only.stem);
   if (nouns === undefined) return null;
-  const columns = profile.columns.filter((column) => column.type !== "text" && nameWords(column.name).some((word) => nouns.includes(word)));
-  const named = columns.length > 0 ? columns : profile.columns.filter((column) => nouns.includes(nameWords(column.name).join(" ")));
+  const columns = profile.columns.filter(
+    (column) =>
+      column.type !== "text" && nameWords(column.name).some((word) => nouns.includes(word)),
+  );
+  const named =
+    columns.length > 0
+      ? columns
+      : profile.columns.filter((column) => nouns.includes(nameWords(column.name).join(" ")));
   // "units" is a quantity before it is a unit price: the column whose whole name it is wins.
   const whole = named.filter((column) => nouns.includes(nameWords(column.name).join(" ")));
   const chosen = whole.length > 0 ? whole : named;
@@ -119,9 +178,16 @@ const synonymColumn: Find = ([only, ...rest], { profile, start }) => {
 function singulars(window: readonly Token[]): readonly string[] {
   const lead = window.slice(0, -1).map((token) => token.lower);
   const last = window.at(-1);
-  return [last?.stem ?? "", (last?.lower ?? "").replace(/s$/, "")].map((word) => [...lead, word].join(" "));
+  return [last?.stem ?? "", (last?.lower ?? "").replace(/s$/, "")].map((word) =>
+    [...lead, word].join(" "),
+  );
 }
 
 function isFunctionWord(token: Token): boolean {
-  return !token.quoted && (STOP_WORDS.has(token.lower) || OPERATION_WORDS.has(token.lower) || OPERATION_WORDS.has(stem(token.lower)));
+  return (
+    !token.quoted &&
+    (STOP_WORDS.has(token.lower) ||
+      OPERATION_WORDS.has(token.lower) ||
+      OPERATION_WORDS.has(stem(token.lower)))
+  );
 }

@@ -1,15 +1,26 @@
 /** The queries that `embedded/scripted` can turn into code. Column names are those of the file, already resolved. */
 export type Filter =
   | { readonly op: "in" | "not_in"; readonly column: string; readonly values: readonly string[] }
-  | { readonly op: ">" | ">=" | "<" | "<="; readonly column: string; readonly value: number | string }
-  | { readonly op: "between"; readonly column: string; readonly low: number | string; readonly high: number | string }
+  | {
+      readonly op: ">" | ">=" | "<" | "<=";
+      readonly column: string;
+      readonly value: number | string;
+    }
+  | {
+      readonly op: "between";
+      readonly column: string;
+      readonly low: number | string;
+      readonly high: number | string;
+    }
   | { readonly op: "contains" | "starts_with"; readonly column: string; readonly text: string }
   | { readonly op: "month"; readonly column: string; readonly month: number }
   | { readonly op: "missing" | "present" | "true" | "false"; readonly column: string };
 
 export type Aggregate = "mean" | "sum" | "min" | "max" | "median" | "distinct";
 
-export type Measure = { readonly op: "count" } | { readonly op: Aggregate; readonly column: string };
+export type Measure =
+  | { readonly op: "count" }
+  | { readonly op: Aggregate; readonly column: string };
 
 export interface GroupKey {
   readonly column: string;
@@ -55,12 +66,16 @@ export function toReading(query: Query): string {
     case "values":
       return `distinct values of ${query.column}${where(query.filters)}`;
     case "rows": {
-      const sort = query.sort === null ? "" : `, ${query.sort.order === "desc" ? "highest" : "lowest"} ${query.sort.column} first`;
+      const sort =
+        query.sort === null
+          ? ""
+          : `, ${query.sort.order === "desc" ? "highest" : "lowest"} ${query.sort.column} first`;
       return `rows${where(query.filters)}${sort}`;
     }
     case "aggregate": {
       const by = query.by.length === 0 ? "" : ` for each ${query.by.map(toKeyLabel).join(" and ")}`;
-      const order = query.order === null ? "" : `, ${query.order === "desc" ? "highest" : "lowest"} first`;
+      const order =
+        query.order === null ? "" : `, ${query.order === "desc" ? "highest" : "lowest"} first`;
       return `${query.measures.map(toMeasureLabel).join(", ")}${by}${where(query.filters)}${order}`;
     }
   }
@@ -68,7 +83,9 @@ export function toReading(query: Query): string {
 
 export function toMeasureLabel(measure: Measure): string {
   if (measure.op === "count") return "number of rows";
-  return measure.op === "distinct" ? `distinct values of ${measure.column}` : `${measure.op} of ${measure.column}`;
+  return measure.op === "distinct"
+    ? `distinct values of ${measure.column}`
+    : `${measure.op} of ${measure.column}`;
 }
 
 export function toKeyLabel(key: GroupKey): string {

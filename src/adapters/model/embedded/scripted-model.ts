@@ -5,13 +5,20 @@
  * Keeps rules M1 to M5 of #ports/model.ts. Usage is counted, not billed: characters by four.
  */
 import type { Model, ModelCallOptions, ModelPart, ModelRequest, Usage } from "#ports/model.ts";
-import { abortFailure } from "../classify-error.ts";
 import { nextMove } from "./dialogue.ts";
 import { toStructured } from "./structured-answer.ts";
 
 export const SCRIPTED_ROUTE = "embedded/scripted";
 export const SCRIPTED_LABEL = "[embedded/scripted: rules, not a language model]";
 const FINGERPRINT = "scripted-not-an-llm";
+const ABORTED: ModelPart = {
+  type: "error",
+  code: "aborted",
+  message: "the model call was aborted",
+  retryable: false,
+  retryAfterMs: null,
+  usage: null,
+};
 /** Small enough that even a short answer is seen to stream. */
 const CHUNK = 24;
 
@@ -19,24 +26,37 @@ export class ScriptedModel implements Model {
   readonly route: string = SCRIPTED_ROUTE;
 
   async *stream(request: ModelRequest, { signal }: ModelCallOptions): AsyncGenerator<ModelPart> {
-    if (signal.aborted) return yield abortFailure(signal);
+    if (signal.aborted) return yield ABORTED;
     yield { type: "meta", meta: { fingerprint: FINGERPRINT, model: SCRIPTED_ROUTE } };
     const move = nextMove(request);
     const text = move.type === "call" ? move.say : toAnswerText(request, move.answer);
     for (const piece of toPieces(text)) {
       await Promise.resolve();
-      if (signal.aborted) return yield abortFailure(signal);
+      if (signal.aborted) return yield ABORTED;
       yield { type: "text", text: piece };
     }
     const spoken = text.length + (move.type === "call" ? move.argsText.length : 0);
     if (move.type === "call") {
-      yield { type: "call", providerCallId: `scripted_${move.number}`, name: move.name, argsText: move.argsText };
+      yield {
+        type: "call",
+        providerCallId: `scripted_${move.number}`,
+        name: move.name,
+        argsText: move.argsText,
+      };
     }
-    yield { type: "finish", reason: move.type === "call" ? "tool_calls" : "stop", raw: "scripted", usage: toUsage(request, spoken) };
+    yield {
+      type: "finish",
+      reason: move.type === "call" ? "tool_calls" : "stop",
+      raw: "scripted",
+      usage: toUsage(request, spoken),
+    };
   }
 }
 
-function toAnswerText(request: ModelRequest, answer: { readonly text: string; readonly headline: number | null }): string {
+function toAnswerText(
+  request: ModelRequest,
+  answer: { readonly text: string; readonly headline: number | null },
+): string {
   if (request.output !== null) return JSON.stringify(toStructured(request.output.schema, answer));
   return `${answer.text}\n\n${SCRIPTED_LABEL}`;
 }
@@ -56,7 +76,10 @@ function toPieces(text: string): string[] {
 }
 
 function toUsage(request: ModelRequest, spoken: number): Usage {
-  const input = request.instructions.length + JSON.stringify(request.messages).length + JSON.stringify(request.tools).length;
+  const input =
+    request.instructions.length +
+    JSON.stringify(request.messages).length +
+    JSON.stringify(request.tools).length;
   return {
     inputTokens: Math.ceil(input / 4),
     cachedInputTokens: 0,

@@ -33,6 +33,9 @@ export function toStructured(schema: JsonObject, answer: Answer, depth = 0): Jso
 function toObject(schema: JsonObject, answer: Answer, depth: number): Json {
   const properties = schema["properties"];
   if (!isJsonObject(properties) || depth >= MAX_DEPTH) return {};
-  const entries = Object.entries(properties).map(([key, value]): [string, Json] => [key, isJsonObject(value) ? toStructured(value, answer, depth + 1) : null]);
+  const entries = Object.entries(properties).map(([key, value]): [string, Json] => [
+    key,
+    isJsonObject(value) ? toStructured(value, answer, depth + 1) : null,
+  ]);
   return Object.fromEntries(entries);
 }

@@ -44,7 +44,14 @@ export function readProfile(value: Json): Profile | null {
   const path = text(value, "path");
   if (value["kind"] === "text") {
     const count = (key: string) => Number(value[key] ?? 0);
-    return { kind: "text", path, lines: count("lines"), words: count("words"), characters: count("characters"), head: texts(value["head"]) };
+    return {
+      kind: "text",
+      path,
+      lines: count("lines"),
+      words: count("words"),
+      characters: count("characters"),
+      head: texts(value["head"]),
+    };
   }
   if (value["kind"] !== "table") return null;
   return {
@@ -53,7 +60,11 @@ export function readProfile(value: Json): Profile | null {
     delimiter: text(value, "delimiter"),
     rows: Number(value["rows"] ?? 0),
     columns: objects(value["columns"]).map(readColumn),
-    hits: objects(value["hits"]).map((hit) => ({ term: text(hit, "term"), column: text(hit, "column"), value: text(hit, "value") })),
+    hits: objects(value["hits"]).map((hit) => ({
+      term: text(hit, "term"),
+      column: text(hit, "column"),
+      value: text(hit, "value"),
+    })),
   };
 }
 
@@ -61,7 +72,10 @@ function readColumn(column: JsonObject): Column {
   const type = text(column, "type");
   return {
     name: text(column, "name"),
-    type: type === "number" || type === "date" || type === "boolean" || type === "empty" ? type : "text",
+    type:
+      type === "number" || type === "date" || type === "boolean" || type === "empty"
+        ? type
+        : "text",
     missing: Number(column["missing"] ?? 0),
     distinct: Number(column["distinct"] ?? 0),
     values: texts(column["values"]),
@@ -75,7 +89,9 @@ export function objects(value: Json | undefined): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter((item: Json) => isJsonObject(item)) : [];
 }
 export function texts(value: Json | undefined): readonly string[] {
-  return Array.isArray(value) ? value.map((item: Json) => (typeof item === "string" ? item : JSON.stringify(item))) : [];
+  return Array.isArray(value)
+    ? value.map((item: Json) => (typeof item === "string" ? item : JSON.stringify(item)))
+    : [];
 }
 function text(object: JsonObject, key: string): string {
   const value = object[key];

@@ -19,18 +19,21 @@ export interface Turn {
 }
 
 /** Texts that the runtime adds under the user's role are no request of the user. */
-const RUNTIME_TEXT = /^\s*(?:<|\[(?:reminder|repair|recall|plan|context)\b)/i;
+const RUNTIME_TEXT = /^\s*<runtime-note\b/;
 
 export function readTurn(messages: readonly PromptMessage[]): Turn {
   const texts = messages.map((message) => userText(message));
   const asked = texts.findLastIndex((text) => text !== null);
   const results = new Map<string, { readonly output: string; readonly isError: boolean }>();
   const calls = messages.flatMap((message, index) =>
-    message.role === "assistant" ? message.content.flatMap((part) => (part.type === "call" ? [{ ...part, index }] : [])) : [],
+    message.role === "assistant"
+      ? message.content.flatMap((part) => (part.type === "call" ? [{ ...part, index }] : []))
+      : [],
   );
   // A call id may come again in a later step; the result right after its call is the one that counts.
   for (const [index, message] of messages.entries()) {
-    if (message.role === "tool" && index > asked) for (const part of message.content) results.set(part.callId, part);
+    if (message.role === "tool" && index > asked)
+      for (const part of message.content) results.set(part.callId, part);
   }
   const steps = calls
     .filter((call) => call.index > asked)
@@ -66,12 +69,16 @@ export function readValue(output: string): Json {
 /** Paths in a listing, whether it came as JSON or as lines. */
 export function readListing(output: string): readonly string[] {
   const json = readJson(output);
-  if (json === null) return output.split("\n").flatMap((line) => /^\s*(?:[-*]\s+)?(\S*\.[A-Za-z0-9]+)/.exec(line)?.[1] ?? []);
+  if (json === null)
+    return output
+      .split("\n")
+      .flatMap((line) => /^\s*(?:[-*]\s+)?(\S*\.[A-Za-z0-9]+)/.exec(line)?.[1] ?? []);
   const paths = new Map<string, number>();
   const collect = (value: Json): void => {
     if (typeof value === "string" && /\.[A-Za-z0-9]+$/.test(value)) paths.set(value, 0);
     else if (Array.isArray(value)) value.forEach((item: Json) => collect(item));
-    else if (isJsonObject(value) && typeof value["path"] === "string") paths.set(value["path"], Number(value["updatedAt"] ?? 0));
+    else if (isJsonObject(value) && typeof value["path"] === "string")
+      paths.set(value["path"], Number(value["updatedAt"] ?? 0));
     else if (isJsonObject(value)) Object.values(value).forEach(collect);
   };
   collect(json);
@@ -79,7 +86,8 @@ export function readListing(output: string): readonly string[] {
   return [...paths].toSorted((a, b) => b[1] - a[1]).map(([path]) => path);
 }
 
-function readJson(text: string): Json {
+/** Null for what is no JSON, as a cut preview is. */
+export function readJson(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {

@@ -9,7 +9,8 @@ export interface Token {
   readonly number: number | null;
 }
 
-const TOKEN = /"([^"]+)"|“([^”]+)”|(?<=^|\s)'([^']+)'(?=$|[\s.,?!])|`([^`]+)`|>=|<=|!=|==|[<>=]|\d{4}-\d{2}(?:-\d{2})?|[$€£]?\d+(?:,\d{3})*(?:\.\d+)?%?|[\p{L}_][\p{L}\p{N}_]*(?:[-'’][\p{L}\p{N}]+)*/gu;
+const TOKEN =
+  /"([^"]+)"|“([^”]+)”|(?<=^|\s)'([^']+)'(?=$|[\s.,?!])|`([^`]+)`|>=|<=|!=|==|[<>=]|\d{4}-\d{2}(?:-\d{2})?|[$€£]?\d+(?:,\d{3})*(?:\.\d+)?%?|[\p{L}_][\p{L}\p{N}_]*(?:[-'’][\p{L}\p{N}]+)*/gu;
 
 export function tokenise(text: string): readonly Token[] {
   return [...text.matchAll(TOKEN)].map((match) => {
@@ -49,7 +50,9 @@ export function nameWords(name: string): readonly string[] {
 
 const list = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 
-export const PREPOSITIONS = list("in on from at with of for by named called to than where whose within during into under over without having using");
+export const PREPOSITIONS = list(
+  "in on from at with of for by named called to than where whose within during into under over without having using",
+);
 
 /** Words that carry no condition: leaving them out of a reading changes nothing. */
 export const STOP_WORDS: ReadonlySet<string> = new Set([
@@ -65,7 +68,8 @@ export const STOP_WORDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Words of operations, so that a column is not found inside them by a part of its name. */
-export const OPERATION_WORDS = list(`total totals sum average averages avg mean median count counts number min minimum max maximum highest lowest
+export const OPERATION_WORDS =
+  list(`total totals sum average averages avg mean median count counts number min minimum max maximum highest lowest
   largest smallest biggest top bottom most least fewest best worst percent percentage share distinct unique different common frequent each
   first last value values row rows`);
 
@@ -84,7 +88,10 @@ export const SYNONYMS: ReadonlyMap<string, readonly string[]> = new Map(
 );
 
 /** What an adjective measures, to be looked for among the column names. */
-export const ADJECTIVES: ReadonlyMap<string, { readonly nouns: readonly string[]; readonly order: "desc" | "asc" }> = new Map([
+export const ADJECTIVES: ReadonlyMap<
+  string,
+  { readonly nouns: readonly string[]; readonly order: "desc" | "asc" }
+> = new Map([
   ["older", { nouns: ["age"], order: "desc" }],
   ["oldest", { nouns: ["age"], order: "desc" }],
   ["younger", { nouns: ["age"], order: "asc" }],

@@ -11,17 +11,26 @@ const USAGE: LanguageModelV4Usage = {
   outputTokens: { total: 7, text: 4, reasoning: 3 },
 };
 type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>["finishReason"]["unified"];
-const finish = (unified: Finish): LanguageModelV4StreamPart => ({ type: "finish", finishReason: { unified, raw: `raw-${unified}` }, usage: USAGE });
+const finish = (unified: Finish): LanguageModelV4StreamPart => ({
+  type: "finish",
+  finishReason: { unified, raw: `raw-${unified}` },
+  usage: USAGE,
+});
 
 function mock(parts: readonly LanguageModelV4StreamPart[]): MockLanguageModelV4 {
   return new MockLanguageModelV4({
     provider: "p",
     modelId: "m",
-    doStream: async () => ({ stream: toStream(parts), response: { headers: { "cf-aig-run-id": "run1", "set-cookie": "no" } } }),
+    doStream: async () => ({
+      stream: toStream(parts),
+      response: { headers: { "cf-aig-run-id": "run1", "set-cookie": "no" } },
+    }),
   });
 }
 
-function toStream(parts: readonly LanguageModelV4StreamPart[]): ReadableStream<LanguageModelV4StreamPart> {
+function toStream(
+  parts: readonly LanguageModelV4StreamPart[],
+): ReadableStream<LanguageModelV4StreamPart> {
   return new ReadableStream({
     start(controller) {
       for (const part of parts) controller.enqueue(part);
@@ -30,10 +39,17 @@ function toStream(parts: readonly LanguageModelV4StreamPart[]): ReadableStream<L
   });
 }
 
-async function read(model: MockLanguageModelV4, messages: readonly PromptMessage[] = [USER]): Promise<readonly ModelPart[]> {
+async function read(
+  model: MockLanguageModelV4,
+  messages: readonly PromptMessage[] = [USER],
+): Promise<readonly ModelPart[]> {
   const parts: ModelPart[] = [];
   const subject = new AiSdkModel({ route: "r", model });
-  for await (const part of subject.stream(toRequest(messages), { signal: new AbortController().signal, idempotencyKey: "evt_1" })) parts.push(part);
+  for await (const part of subject.stream(toRequest(messages), {
+    signal: new AbortController().signal,
+    idempotencyKey: "evt_1",
+  }))
+    parts.push(part);
   return parts;
 }
 
@@ -44,25 +60,49 @@ describe("AiSdkModel", () => {
     ["content-filter", "content_filter"],
     ["tool-calls", "tool_calls"],
     ["other", "other"],
-  ] as const)("[model M2] finish %s is %s, with the raw reason and nested usage", async (unified, reason) => {
-    expect((await read(mock([finish(unified)]))).at(-1)).toEqual({
-      type: "finish",
-      reason,
-      raw: `raw-${unified}`,
-      usage: { inputTokens: 10, cachedInputTokens: 5, cacheWriteTokens: 1, outputTokens: 7, reasoningTokens: 3 },
-    });
-  });
+  ] as const)(
+    "[model M2] finish %s is %s, with the raw reason and nested usage",
+    async (unified, reason) => {
+      expect((await read(mock([finish(unified)]))).at(-1)).toEqual({
+        type: "finish",
+        reason,
+        raw: `raw-${unified}`,
+        usage: {
+          inputTokens: 10,
+          cachedInputTokens: 5,
+          cacheWriteTokens: 1,
+          outputTokens: 7,
+          reasoningTokens: 3,
+        },
+      });
+    },
+  );
 
   it.each([
     ["error", "stream_error"],
     ["interrupted", "stream_incomplete"],
-  ] as const)("[model M2] a finish of %s is the error %s and keeps its usage", async (unified, code) => {
-    expect((await read(mock([finish(unified)]))).at(-1)).toMatchObject({ type: "error", code, usage: { outputTokens: 7 } });
-  });
+  ] as const)(
+    "[model M2] a finish of %s is the error %s and keeps its usage",
+    async (unified, code) => {
+      expect((await read(mock([finish(unified)]))).at(-1)).toMatchObject({
+        type: "error",
+        code,
+        usage: { outputTokens: 7 },
+      });
+    },
+  );
 
   it("[model M2] nothing follows an error part", async () => {
-    const parts = await read(mock([{ type: "error", error: "broken" }, { type: "text-delta", id: "1", delta: "late" }, finish("stop")]));
-    expect(parts.filter((part) => part.type !== "meta")).toMatchObject([{ type: "error", code: "stream_error" }]);
+    const parts = await read(
+      mock([
+        { type: "error", error: "broken" },
+        { type: "text-delta", id: "1", delta: "late" },
+        finish("stop"),
+      ]),
+    );
+    expect(parts.filter((part) => part.type !== "meta")).toMatchObject([
+      { type: "error", code: "stream_error" },
+    ]);
   });
 
   it("[model M3] tool input without a call is not made into one, and a call that the provider ran is not ours", async () => {
@@ -71,7 +111,13 @@ describe("AiSdkModel", () => {
         { type: "tool-input-start", id: "c1", toolName: "write" },
         { type: "tool-input-delta", id: "c1", delta: "{}" },
         { type: "tool-input-end", id: "c1" },
-        { type: "tool-call", toolCallId: "c2", toolName: "web_search", input: "{}", providerExecuted: true },
+        {
+          type: "tool-call",
+          toolCallId: "c2",
+          toolName: "web_search",
+          input: "{}",
+          providerExecuted: true,
+        },
         finish("tool-calls"),
       ]),
     );
@@ -86,7 +132,13 @@ describe("AiSdkModel", () => {
       { type: "reasoning-delta", id: "r", delta: "I " },
       { type: "reasoning-delta", id: "r", delta: "think" },
       { type: "reasoning-end", id: "r", providerMetadata: signature },
-      { type: "tool-call", toolCallId: "c1", toolName: "read", input: "{}", providerMetadata: thought },
+      {
+        type: "tool-call",
+        toolCallId: "c1",
+        toolName: "read",
+        input: "{}",
+        providerMetadata: thought,
+      },
       finish("tool-calls"),
     ]);
     const parts = await read(model);
@@ -103,11 +155,22 @@ describe("AiSdkModel", () => {
           { type: "call", callId: "ours", name: "read", args: {} },
         ],
       },
-      { role: "tool", content: [{ type: "result", callId: "ours", name: "read", output: "x", isError: false }] },
+      {
+        role: "tool",
+        content: [{ type: "result", callId: "ours", name: "read", output: "x", isError: false }],
+      },
     ]);
-    expect(model.doStreamCalls[1]?.prompt.find(({ role }) => role === "assistant")?.content).toEqual([
+    expect(
+      model.doStreamCalls[1]?.prompt.find(({ role }) => role === "assistant")?.content,
+    ).toEqual([
       { type: "reasoning", text: "I think", providerOptions: signature },
-      { type: "tool-call", toolCallId: "ours", toolName: "read", input: {}, providerOptions: thought },
+      {
+        type: "tool-call",
+        toolCallId: "ours",
+        toolName: "read",
+        input: {},
+        providerOptions: thought,
+      },
     ]);
   });
 
@@ -124,7 +187,11 @@ describe("AiSdkModel", () => {
     });
     const model = new MockLanguageModelV4({ doStream: async () => ({ stream }) });
     const subject = new AiSdkModel({ route: "r", model });
-    for await (const part of subject.stream(toRequest([USER]), { signal: new AbortController().signal, idempotencyKey: "k" })) if (part.type === "text") break;
+    for await (const part of subject.stream(toRequest([USER]), {
+      signal: new AbortController().signal,
+      idempotencyKey: "k",
+    }))
+      if (part.type === "text") break;
     expect(cancelled).toBe(1);
     expect(model.doStreamCalls[0]?.abortSignal?.aborted).toBe(true);
   });

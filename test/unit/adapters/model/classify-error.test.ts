@@ -2,14 +2,25 @@ import { describe, expect, it } from "vitest";
 import { classifyError, OVERFLOW_PATTERNS } from "#adapters/model/classify-error.ts";
 
 const NOW = Date.parse("2026-11-01T12:00:00Z");
-const context = (phase: "request" | "stream" = "request", signal: AbortSignal = new AbortController().signal) => ({ phase, signal, secrets: ["hunter2-secret"], now: NOW });
+const context = (
+  phase: "request" | "stream" = "request",
+  signal: AbortSignal = new AbortController().signal,
+) => ({ phase, signal, secrets: ["hunter2-secret"], now: NOW });
 
 describe("classifyError", () => {
-  it.each(OVERFLOW_PATTERNS.map(([pattern, sample]) => [sample, pattern] as const))("[model M5] is context_overflow: %s", (sample, pattern) => {
-    expect(sample).toMatch(pattern);
-    expect(classifyError({ statusCode: 400, message: sample }, context())).toMatchObject({ code: "context_overflow", retryable: false });
-    expect(classifyError({ message: sample }, context("stream"))).toMatchObject({ code: "context_overflow" });
-  });
+  it.each(OVERFLOW_PATTERNS.map(([pattern, sample]) => [sample, pattern] as const))(
+    "[model M5] is context_overflow: %s",
+    (sample, pattern) => {
+      expect(sample).toMatch(pattern);
+      expect(classifyError({ statusCode: 400, message: sample }, context())).toMatchObject({
+        code: "context_overflow",
+        retryable: false,
+      });
+      expect(classifyError({ message: sample }, context("stream"))).toMatchObject({
+        code: "context_overflow",
+      });
+    },
+  );
 
   it.each([
     [{ "retry-after": "2" }, 2000],
@@ -20,7 +31,9 @@ describe("classifyError", () => {
     [{ "retry-after": "soon" }, null],
     [{}, null],
   ])("[model M5] Retry-After %j is %s ms", (responseHeaders, retryAfterMs) => {
-    expect(classifyError({ statusCode: 429, message: "slow down", responseHeaders }, context())).toMatchObject({ code: "rate_limited", retryable: true, retryAfterMs });
+    expect(
+      classifyError({ statusCode: 429, message: "slow down", responseHeaders }, context()),
+    ).toMatchObject({ code: "rate_limited", retryable: true, retryAfterMs });
   });
 
   it.each([
@@ -35,7 +48,10 @@ describe("classifyError", () => {
   });
 
   it("[model M5] a message is one bounded line of well-formed text", () => {
-    const { message } = classifyError({ statusCode: 500, message: `x\n${"🙂".repeat(1000)}` }, context());
+    const { message } = classifyError(
+      { statusCode: 500, message: `x\n${"🙂".repeat(1000)}` },
+      context(),
+    );
     expect(message.length).toBeLessThanOrEqual(400);
     expect(message).not.toContain("\n");
     expect(message.isWellFormed()).toBe(true);
@@ -43,8 +59,12 @@ describe("classifyError", () => {
 
   it("[model M4] a deadline is a timeout, any other abort is aborted, whatever upstream threw", () => {
     const reason = new DOMException("late", "TimeoutError");
-    expect(classifyError(new Error("fetch failed"), context("stream", AbortSignal.abort(reason)))).toMatchObject({ code: "timeout", retryable: true });
-    expect(classifyError(new Error("fetch failed"), context("stream", AbortSignal.abort()))).toMatchObject({ code: "aborted", retryable: false });
+    expect(
+      classifyError(new Error("fetch failed"), context("stream", AbortSignal.abort(reason))),
+    ).toMatchObject({ code: "timeout", retryable: true });
+    expect(
+      classifyError(new Error("fetch failed"), context("stream", AbortSignal.abort())),
+    ).toMatchObject({ code: "aborted", retryable: false });
   });
 
   it.each([
