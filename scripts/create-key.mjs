@@ -37,10 +37,20 @@ function shellQuoted(text) {
 async function register(sql) {
   const note = (line) => process.stderr.write(`${line}\n`);
   if (!values.local && !values.remote) {
-    note(`Run this to register it:\n\nnpx wrangler d1 execute DB --remote --command ${shellQuoted(sql)}\n`);
+    note(
+      `Run this to register it:\n\nnpx wrangler d1 execute DB --remote --command ${shellQuoted(sql)}\n`,
+    );
     return;
   }
-  await mustRun("Registering the key", "wrangler", ["d1", "execute", "DB", "--yes", ...where(), "--command", sql]);
+  await mustRun("Registering the key", "wrangler", [
+    "d1",
+    "execute",
+    "DB",
+    "--yes",
+    ...where(),
+    "--command",
+    sql,
+  ]);
 }
 
 try {
@@ -48,7 +58,8 @@ try {
     await register(revokeSql(values.revoke, Date.now()));
     process.stderr.write(`${values.revoke} is refused everywhere within a minute.\n`);
   } else {
-    if (values.tenant === undefined || values.name === undefined) throw new RangeError("--tenant and --name are needed");
+    if (values.tenant === undefined || values.name === undefined)
+      throw new RangeError("--tenant and --name are needed");
     const days = values["expires-in-days"];
     const made = createKey(
       {
@@ -61,7 +72,9 @@ try {
       Date.now(),
     );
     await register(made.sql);
-    process.stderr.write(`${made.id}, tenant ${values.tenant}, scopes ${made.scopes.join(" ")}. Shown once:\n`);
+    process.stderr.write(
+      `${made.id}, tenant ${values.tenant}, scopes ${made.scopes.join(" ")}. Shown once:\n`,
+    );
     process.stdout.write(`${made.key}\n`);
   }
 } catch (error) {

@@ -73,7 +73,8 @@ export class ApiKeys {
       return judge(known.record, now);
     }
     const unknownSince = this.#unknown.get(entry);
-    if (unknownSince !== undefined && now - unknownSince < UNKNOWN_TTL_MS) return err("key_unknown");
+    if (unknownSince !== undefined && now - unknownSince < UNKNOWN_TTL_MS)
+      return err("key_unknown");
     const record = await this.#read(entry, read);
     return record === null ? err("key_unknown") : judge(record, this.#deps.clock.now());
   }

@@ -18,7 +18,10 @@ import type { TokenRefusal } from "./user-tokens.ts";
 import { UserTokens } from "./user-tokens.ts";
 
 export type AuthRefusal = "credentials_missing" | "scheme_unsupported" | TokenRefusal;
-export type Authenticate = (header: string | null, defer: Defer) => Promise<Result<Principal, AuthRefusal>>;
+export type Authenticate = (
+  header: string | null,
+  defer: Defer,
+) => Promise<Result<Principal, AuthRefusal>>;
 
 export interface AuthDeps extends ApiKeysDeps {
   readonly ids: Ids;

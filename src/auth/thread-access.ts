@@ -2,7 +2,7 @@
  * ThreadAccess: the one way from a protocol to a thread, and the order in which a thread comes to be.
  *
  * A1 The object is named from the caller's own tenant (Z3); its owner check decides, not the directory (Z4).
- * A2 A thread is registered in the directory before the command that creates it is acknowledged. An object that
+ * A2 A thread is registered in the directory before the command that creates it is acknowledged (Z7). An object that
  *    answers has been registered, so a command for a thread that exists never waits for the directory.
  * A3 Whoever registered first is the owner. Registering does not create: a registration whose creation was cut off
  *    is completed by its owner's next command and answers `not_found` to everybody else.
@@ -78,14 +78,8 @@ export class ThreadAccess {
   }
 
   /** Creates the thread when it is missing: a file may come before the first message about it. */
-  writeFile(
-    caller: Caller,
-    place: ThreadPlace,
-    file: FileUpload,
-  ): Promise<FileWritten> {
-    return this.#orCreate(caller, place, (stub) =>
-      stub.writeFile(caller, file),
-    );
+  writeFile(caller: Caller, place: ThreadPlace, file: FileUpload): Promise<FileWritten> {
+    return this.#orCreate(caller, place, (stub) => stub.writeFile(caller, file));
   }
 
   async #orCreate<T>(
@@ -103,5 +97,15 @@ export class ThreadAccess {
   }
 }
 
-const MISSING = { code: "not_found", message: "There is no such thread.", detail: {}, retryable: false } as const;
-const TAKEN = { code: "conflict", message: "A thread of this id exists.", detail: {}, retryable: false } as const;
+const MISSING = {
+  code: "not_found",
+  message: "There is no such thread.",
+  detail: {},
+  retryable: false,
+} as const;
+const TAKEN = {
+  code: "conflict",
+  message: "A thread of this id exists.",
+  detail: {},
+  retryable: false,
+} as const;

@@ -35,7 +35,12 @@ const USER_SCOPES: readonly Scope[] = [
 /** What a token gets when the request names no scopes: audit and erasure are asked for by name. */
 const DEFAULT_SCOPES: readonly Scope[] = USER_SCOPES.slice(0, 4);
 
-export type TokenRefusal = "tokens_disabled" | "token_invalid" | "token_expired" | "token_claims_invalid" | KeyRefusal;
+export type TokenRefusal =
+  | "tokens_disabled"
+  | "token_invalid"
+  | "token_expired"
+  | "token_claims_invalid"
+  | KeyRefusal;
 export type MintRefusal =
   | { readonly reason: "tokens_disabled" }
   | { readonly reason: "minter_not_allowed" }
@@ -67,7 +72,10 @@ export class UserTokens {
 
   constructor(deps: UserTokensDeps) {
     if (deps.secret !== null && deps.secret.length < MIN_SECRET_LENGTH) {
-      throw new AppError("config_invalid", `HOLDFAST_TOKEN_SECRET needs at least ${MIN_SECRET_LENGTH} characters.`);
+      throw new AppError(
+        "config_invalid",
+        `HOLDFAST_TOKEN_SECRET needs at least ${MIN_SECRET_LENGTH} characters.`,
+      );
     }
     this.#deps = deps;
   }
@@ -157,7 +165,8 @@ function parseClaims(payload: { readonly [claim: string]: unknown }): Claims | n
   if (typeof sub !== "string" || !isUserId(sub)) return null;
   if (typeof tenant !== "string" || !isTenantId(tenant)) return null;
   if (typeof minter !== "string" || !isPrincipalId(minter)) return null;
-  if (typeof scopes !== "string" || typeof exp !== "number" || !Number.isSafeInteger(exp)) return null;
+  if (typeof scopes !== "string" || typeof exp !== "number" || !Number.isSafeInteger(exp))
+    return null;
   return { sub, tenant, minter, scopes: scopes.split(" "), exp };
 }
 

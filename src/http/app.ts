@@ -15,7 +15,13 @@ import type { RestDeps, RestEnv } from "#protocols/rest/context.ts";
 import { refuse } from "#protocols/rest/context.ts";
 import { failure } from "#protocols/rest/errors.ts";
 import { createRestApi } from "#protocols/rest/routes.ts";
-import { LANDING_PAGE, PAGE_CSP, REFERENCE_CSP, REFERENCE_PAGE, REFERENCE_SCRIPT } from "./pages.ts";
+import {
+  LANDING_PAGE,
+  PAGE_CSP,
+  REFERENCE_CSP,
+  REFERENCE_PAGE,
+  REFERENCE_SCRIPT,
+} from "./pages.ts";
 import { toFailure, toReason } from "./problem.ts";
 import { setSecurityHeaders } from "./security-headers.ts";
 
@@ -37,14 +43,18 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
   app.get("/", (c) => c.html(LANDING_PAGE, 200, { "content-security-policy": PAGE_CSP }));
   app.get("/healthz", (c) => c.json({ ok: true }));
   app.get("/v1/openapi.json", (c) => c.json(rest.openApi()));
-  app.get("/v1/reference", (c) => c.html(REFERENCE_PAGE, 200, { "content-security-policy": REFERENCE_CSP }));
+  app.get("/v1/reference", (c) =>
+    c.html(REFERENCE_PAGE, 200, { "content-security-policy": REFERENCE_CSP }),
+  );
   app.get("/v1/reference.js", (c) =>
     c.body(REFERENCE_SCRIPT, 200, { "content-type": "text/javascript; charset=utf-8" }),
   );
   const { assets } = deps;
   if (assets !== null) app.get("/swagger/*", async (c) => ownHeaders(await assets(c.req.raw)));
   for (const path of PUBLIC_PATHS) {
-    app.all(path, (c) => refuse(c, failure("method_not_allowed"), { headers: { allow: "GET, HEAD" } }));
+    app.all(path, (c) =>
+      refuse(c, failure("method_not_allowed"), { headers: { allow: "GET, HEAD" } }),
+    );
   }
   app.use("/v1/*", requirePrincipal(authenticate));
   app.route("/v1", rest.api);

@@ -14,7 +14,8 @@ export const LANDING_PAGE = `<!doctype html>
 </html>
 `;
 
-export const PAGE_CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+export const PAGE_CSP =
+  "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Swagger UI sets style attributes, so inline styles are allowed; scripts come from this origin's files only. */
 export const REFERENCE_CSP =

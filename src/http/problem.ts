@@ -6,7 +6,12 @@ type Failure = ReturnType<typeof failure>;
 
 export function toFailure(error: unknown): Failure {
   if (isAppError(error)) {
-    return { code: error.code, message: error.message, detail: error.detail, retryable: error.retryable };
+    return {
+      code: error.code,
+      message: error.message,
+      detail: error.detail,
+      retryable: error.retryable,
+    };
   }
   return failure(isPlatformOutage(error) ? "unavailable" : "internal");
 }

@@ -1,6 +1,6 @@
 /**
  * Directory: what must be listed across objects. D1 in every deployment; a thread is registered here before its first
- * command is acknowledged. It finds threads; what may be done with one is decided in its object (Z4).
+ * command is acknowledged (Z7). It finds threads; what may be done with one is decided in its object (Z4).
  *
  * Contract (suite: test/contracts/directory.ts): every read names a tenant and, for a user, an owner. There is no
  * query without a scope, so forgetting one cannot widen the answer (Z5).

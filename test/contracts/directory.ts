@@ -38,12 +38,14 @@ export function directoryContract(createDirectory: () => Directory): void {
     const directory = createDirectory();
     await directory.register(record("mine", { owner: "u1" }));
     await directory.register(record("yours", { owner: "u2" }));
-    expect(names(await directory.list(query({ visible: { to: "owner", owner: "u1" } })))).toEqual(["mine"]);
+    expect(names(await directory.list(query({ visible: { to: "owner", owner: "u1" } })))).toEqual([
+      "mine",
+    ]);
     expect(await directory.list(query({ visible: { to: "owner", owner: "" } }))).toEqual([]);
     expect(names(await directory.list(query()))).toHaveLength(2);
   });
 
-  it("[P2] pages newest first, each thread once, also those of the same millisecond", async () => {
+  it("[P7] pages newest first, each thread once, also those of the same millisecond", async () => {
     const directory = createDirectory();
     const other = trusted<AgentName>("writer");
     for (const id of ["a", "b", "c"]) {
@@ -73,7 +75,10 @@ export function directoryContract(createDirectory: () => Directory): void {
     await touch(9, 900);
     await touch(4, 400);
     await touch(9, 900);
-    expect(await directory.get(tenant, agent, thread("t1"))).toMatchObject({ lastSeq: 9, updatedAt: 900 });
+    expect(await directory.get(tenant, agent, thread("t1"))).toMatchObject({
+      lastSeq: 9,
+      updatedAt: 900,
+    });
     await directory.touch({ tenant, agent, thread: thread("missing"), lastSeq: 1, at: 1 });
     expect(await directory.get(tenant, agent, thread("missing"))).toBeNull();
   });

@@ -10,7 +10,17 @@ describe("D1KeyStore", () =>
     sqlite.exec("insert into tenants values ('acme', 'Acme', null, 1)");
     const insert = sqlite.prepare("insert into api_keys values (?, ?, ?, ?, ?, ?, ?, ?, ?)");
     for (const [hash, key] of records) {
-      insert.run(key.id, key.tenant, key.kind, key.name, hash, key.scopes.join(" "), key.createdAt, key.expiresAt, key.revokedAt);
+      insert.run(
+        key.id,
+        key.tenant,
+        key.kind,
+        key.name,
+        hash,
+        key.scopes.join(" "),
+        key.createdAt,
+        key.expiresAt,
+        key.revokedAt,
+      );
     }
     return new D1KeyStore(d1);
   }));

@@ -14,9 +14,18 @@ const active: KeyRecord = {
   expiresAt: null,
   revokedAt: null,
 };
-const revoked: KeyRecord = { ...active, id: "key_revoked", kind: "operator", scopes: [], expiresAt: 500, revokedAt: 200 };
+const revoked: KeyRecord = {
+  ...active,
+  id: "key_revoked",
+  kind: "operator",
+  scopes: [],
+  expiresAt: 500,
+  revokedAt: 200,
+};
 
-export function keyStoreContract(createStore: (records: ReadonlyMap<string, KeyRecord>) => KeyStore): void {
+export function keyStoreContract(
+  createStore: (records: ReadonlyMap<string, KeyRecord>) => KeyStore,
+): void {
   const records = new Map([
     ["a".repeat(64), active],
     ["b".repeat(64), revoked],

@@ -28,7 +28,12 @@ import { err, ok } from "#shared/result.ts";
 const hasher = new NodeHasher();
 
 const failure = (code: Failure["code"], message: string = code): { ok: false; error: Failure } =>
-  err({ code, message: `internal words about ${message}`, detail: { hint: message }, retryable: false });
+  err({
+    code,
+    message: `internal words about ${message}`,
+    detail: { hint: message },
+    retryable: false,
+  });
 
 interface FakeThread {
   readonly owner: string;
@@ -48,7 +53,11 @@ export class FakeGateway implements ThreadGateway {
   readonly calls: string[] = [];
   /** Frames that every stream sends, in order. */
   readonly frames: StreamFrame[] = [];
-  readonly streamsOpened: { readonly from: string; readonly runId: string | null; readonly deltas: boolean }[] = [];
+  readonly streamsOpened: {
+    readonly from: string;
+    readonly runId: string | null;
+    readonly deltas: boolean;
+  }[] = [];
   streamsCancelled = 0;
   /** When set, streams stay open after `frames`. */
   stayOpen = false;
@@ -73,10 +82,16 @@ export class FakeGateway implements ThreadGateway {
       return caller.kind !== "user" || thread.owner === caller.id ? thread : null;
     };
     const missing = () => failure("not_found", `thread ${name}`);
-    const record = (thread: FakeThread, key: string | null, body: Json, apply: () => Receipt): Reply<Receipt> => {
+    const record = (
+      thread: FakeThread,
+      key: string | null,
+      body: Json,
+      apply: () => Receipt,
+    ): Reply<Receipt> => {
       const text = canonicalJson(body);
       const known = key === null ? undefined : thread.keys.get(key);
-      if (known !== undefined) return known.body === text ? known.reply : failure("idempotency_conflict");
+      if (known !== undefined)
+        return known.body === text ? known.reply : failure("idempotency_conflict");
       thread.seq += 1;
       const reply = ok(apply());
       if (key !== null) thread.keys.set(key, { body: text, reply });
@@ -113,7 +128,9 @@ export class FakeGateway implements ThreadGateway {
           if (caller.kind === "user" && known.owner !== caller.id) return missing();
           const reply = key === null ? undefined : known.keys.get(key);
           if (reply === undefined) return failure("conflict");
-          return reply.body === canonicalJson({ title }) ? ok(view(known)) : failure("idempotency_conflict");
+          return reply.body === canonicalJson({ title })
+            ? ok(view(known))
+            : failure("idempotency_conflict");
         }
         const thread: FakeThread = {
           owner: caller.id,
@@ -127,7 +144,8 @@ export class FakeGateway implements ThreadGateway {
           erased: [],
         };
         threads.set(name, thread);
-        if (key !== null) thread.keys.set(key, { body: canonicalJson({ title }), reply: ok(receipt(thread)) });
+        if (key !== null)
+          thread.keys.set(key, { body: canonicalJson({ title }), reply: ok(receipt(thread)) });
         return ok(view(thread));
       },
       view: async (caller) => {
@@ -137,7 +155,11 @@ export class FakeGateway implements ThreadGateway {
       send: async (caller, message: SendMessage, key) => {
         const thread = find("send", caller);
         if (thread === null) return missing();
-        const body = { text: message.text, delivery: message.delivery, messageId: message.messageId };
+        const body = {
+          text: message.text,
+          delivery: message.delivery,
+          messageId: message.messageId,
+        };
         const id = key ?? (message.messageId === null ? null : `message:${message.messageId}`);
         return record(thread, id, body, () => {
           thread.texts.push(message.text);
@@ -185,8 +207,13 @@ export class FakeGateway implements ThreadGateway {
       events: async (caller, page) => {
         const thread = find("events", caller);
         if (thread === null) return missing();
-        const events = this.frames.flatMap((frame) => (frame.type === "event" ? [frame.event] : []));
-        return ok({ items: events.filter((event) => event.header.seq > page.after).slice(0, page.limit), next: null });
+        const events = this.frames.flatMap((frame) =>
+          frame.type === "event" ? [frame.event] : [],
+        );
+        return ok({
+          items: events.filter((event) => event.header.seq > page.after).slice(0, page.limit),
+          next: null,
+        });
       },
       export: async (caller, page) => {
         const thread = find("export", caller);
@@ -197,7 +224,11 @@ export class FakeGateway implements ThreadGateway {
       files: async (caller, prefix) => {
         const thread = find("files", caller);
         if (thread === null) return missing();
-        return ok([...thread.files.keys()].filter((path) => path.startsWith(prefix)).map((path) => stat(thread, path)));
+        return ok(
+          [...thread.files.keys()]
+            .filter((path) => path.startsWith(prefix))
+            .map((path) => stat(thread, path)),
+        );
       },
       readFile: async (caller, path, range) => {
         const thread = find("readFile", caller);
@@ -205,7 +236,10 @@ export class FakeGateway implements ThreadGateway {
         if (!parseWorkspacePath(path).ok) return failure("file_path_invalid");
         const content = thread.files.get(path);
         if (content === undefined) return failure("not_found", "file");
-        const reply = ok({ stat: stat(thread, path), content: content.slice(range.offset, range.offset + range.limit) });
+        const reply = ok({
+          stat: stat(thread, path),
+          content: content.slice(range.offset, range.offset + range.limit),
+        });
         if (this.rewriteAfterReads !== null && (this.rewriteAfterReads -= 1) === 0) {
           thread.files.set(path, new Uint8Array(content.byteLength));
         }
@@ -230,7 +264,11 @@ export class FakeGateway implements ThreadGateway {
       stream: async (caller, options) => {
         if (find("stream", caller) === null) return missing();
         const { seq, attempt, offset } = options.from;
-        this.streamsOpened.push({ from: `${seq}.${attempt}.${offset}`, runId: options.runId, deltas: options.deltas });
+        this.streamsOpened.push({
+          from: `${seq}.${attempt}.${offset}`,
+          runId: options.runId,
+          deltas: options.deltas,
+        });
         return ok(this.#stream(options.from.seq, options.deltas));
       },
       erasePayload: async (caller, seq) => {
@@ -244,7 +282,9 @@ export class FakeGateway implements ThreadGateway {
   }
 
   #stream(after: number, deltas: boolean): ReadableStream<Uint8Array> {
-    const rest = this.frames.filter((frame) => frame.cursor.seq > after && (deltas || frame.type !== "delta"));
+    const rest = this.frames.filter(
+      (frame) => frame.cursor.seq > after && (deltas || frame.type !== "delta"),
+    );
     return new ReadableStream<Uint8Array>({
       pull: (controller) => {
         const frame = rest.shift();

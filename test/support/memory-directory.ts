@@ -39,7 +39,11 @@ export class MemoryDirectory implements Directory {
     const record = this.#records.get(name);
     if (record === undefined) return;
     const lastSeq = Math.max(record.lastSeq, touch.lastSeq);
-    this.#records.set(name, { ...record, lastSeq, updatedAt: Math.max(record.updatedAt, touch.at) });
+    this.#records.set(name, {
+      ...record,
+      lastSeq,
+      updatedAt: Math.max(record.updatedAt, touch.at),
+    });
   }
 }
 

@@ -18,7 +18,9 @@ export interface NodeD1 {
 
 export function createNodeD1(): NodeD1 {
   const sqlite = new DatabaseSync(":memory:");
-  for (const file of readdirSync(MIGRATIONS).filter((name) => name.endsWith(".sql")).toSorted()) {
+  for (const file of readdirSync(MIGRATIONS)
+    .filter((name) => name.endsWith(".sql"))
+    .toSorted()) {
     sqlite.exec(readFileSync(join(MIGRATIONS, file), "utf8"));
   }
   let executed = 0;

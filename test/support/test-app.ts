@@ -81,10 +81,18 @@ export function createTestApp(options: { readonly tokenSecret?: string | null } 
     if (json !== undefined) all.set("content-type", "application/json");
     const payload = json === undefined ? body : JSON.stringify(json);
     return Promise.resolve(
-      app.request(path, { method, headers: all, ...(payload === undefined ? {} : { body: payload }) }),
+      app.request(path, {
+        method,
+        headers: all,
+        ...(payload === undefined ? {} : { body: payload }),
+      }),
     );
   };
-  const mint = async (user: string, over: Record<string, unknown> = {}, as = keyText("a")): Promise<string> => {
+  const mint = async (
+    user: string,
+    over: Record<string, unknown> = {},
+    as = keyText("a"),
+  ): Promise<string> => {
     const response = await call("POST", "/v1/tokens", { as, json: { user, ...over } });
     const { token } = await response.json<{ token: string }>();
     return token;

@@ -30,7 +30,10 @@ export class D1Directory implements Directory {
     const [, rows] = await attempt(() =>
       this.#db.batch([
         this.#db.insert(threads).values(record).onConflictDoNothing(),
-        this.#db.select().from(threads).where(at(record.tenant, record.agent, record.thread)),
+        this.#db
+          .select()
+          .from(threads)
+          .where(at(record.tenant, record.agent, record.thread)),
       ]),
     );
     const [row] = rows;
@@ -40,7 +43,10 @@ export class D1Directory implements Directory {
 
   async get(tenant: TenantId, agent: AgentName, thread: ThreadId): Promise<ThreadRecord | null> {
     const [row] = await attempt(() =>
-      this.#db.select().from(threads).where(at(tenant, agent, thread)),
+      this.#db
+        .select()
+        .from(threads)
+        .where(at(tenant, agent, thread)),
     );
     return row === undefined ? null : toRecord(row);
   }

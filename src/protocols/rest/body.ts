@@ -1,5 +1,5 @@
 /**
- * Request bodies, bounded before they are understood: bytes are counted while they arrive, nesting before parsing.
+ * Request bodies, bounded before they are understood: bytes are counted while they arrive, nesting before parsing (P6).
  *
  * A declared Content-Length is only a shortcut to refusal; the count is what holds.
  */
@@ -19,7 +19,10 @@ export interface BodyLimit {
   readonly code: ErrorCode;
 }
 
-export async function readBytes(request: Request, limit: BodyLimit): Promise<Result<Uint8Array, Failure>> {
+export async function readBytes(
+  request: Request,
+  limit: BodyLimit,
+): Promise<Result<Uint8Array, Failure>> {
   const tooLarge = failure(limit.code, `The body is larger than ${limit.maxBytes} bytes.`, {
     maxBytes: limit.maxBytes,
   });
@@ -52,10 +55,15 @@ function joined(chunks: readonly Uint8Array[], total: number): Uint8Array {
   return bytes;
 }
 
-export async function readJson(request: Request, limit: BodyLimit): Promise<Result<unknown, Failure>> {
+export async function readJson(
+  request: Request,
+  limit: BodyLimit,
+): Promise<Result<unknown, Failure>> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json") {
-    return err(failure("invalid_request", "The body must be sent as content-type application/json."));
+    return err(
+      failure("invalid_request", "The body must be sent as content-type application/json."),
+    );
   }
   const bytes = await readBytes(request, limit);
   if (!bytes.ok) return bytes;
@@ -66,7 +74,9 @@ export async function readJson(request: Request, limit: BodyLimit): Promise<Resu
     return err(failure("invalid_request", "The body is not UTF-8."));
   }
   if (depthOf(text) > MAX_JSON_DEPTH) {
-    return err(failure("invalid_request", `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`));
+    return err(
+      failure("invalid_request", `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`),
+    );
   }
   try {
     const value: unknown = JSON.parse(text);

@@ -22,7 +22,11 @@ export interface AgentEntry {
 
 /** Lines of an export, without their line feeds; the format belongs to the audit. */
 export interface ExportFormat {
-  toManifestLine(manifest: { readonly logId: string; readonly base: LogHead; readonly head: LogHead }): string;
+  toManifestLine(manifest: {
+    readonly logId: string;
+    readonly base: LogHead;
+    readonly head: LogHead;
+  }): string;
   toEventLine(event: RawEvent): string;
 }
 
@@ -51,12 +55,20 @@ export type RestEnv = {
 };
 export type RestContext = Context<RestEnv>;
 
-export function refuse(c: RestContext, failed: Failure, options: Omit<ProblemOptions, "requestId"> = {}): Response {
+export function refuse(
+  c: RestContext,
+  failed: Failure,
+  options: Omit<ProblemOptions, "requestId"> = {},
+): Response {
   c.set("errorCode", failed.code);
   return problemResponse(failed, { requestId: c.get("requestId"), ...options });
 }
 
 /** A reply of the thread as JSON, or its failure as a problem. */
-export function answer<T>(c: RestContext, reply: Reply<T>, encode: (value: T) => unknown): Response {
+export function answer<T>(
+  c: RestContext,
+  reply: Reply<T>,
+  encode: (value: T) => unknown,
+): Response {
   return reply.ok ? Response.json(encode(reply.value)) : refuse(c, reply.error);
 }

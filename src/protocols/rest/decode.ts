@@ -20,7 +20,10 @@ export function parseWith<S extends z.ZodType>(
   if (parsed.success) return ok(parsed.data);
   const issues = parsed.error.issues.slice(0, MAX_ISSUES).flatMap(toIssues);
   const first = issues[0];
-  const hint = first === undefined ? "" : ` At ${first.path === "" ? "the top" : first.path}: ${first.message}`;
+  const hint =
+    first === undefined
+      ? ""
+      : ` At ${first.path === "" ? "the top" : first.path}: ${first.message}`;
   return err(failure("invalid_request", `The ${where} is not valid.${hint}`, { issues }));
 }
 
@@ -28,20 +31,27 @@ function toIssues(issue: z.core.$ZodIssue): { readonly path: string; readonly me
   if (issue.code === "unrecognized_keys") {
     return issue.keys
       .slice(0, MAX_ISSUES)
-      .map((key) => ({ path: toPointer([...issue.path, key]), message: "This field is not known." }));
+      .map((key) => ({
+        path: toPointer([...issue.path, key]),
+        message: "This field is not known.",
+      }));
   }
   return [{ path: toPointer(issue.path), message: issue.message }];
 }
 
 /** RFC 6901. */
 function toPointer(path: readonly PropertyKey[]): string {
-  return path.map((part) => `/${String(part).slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  return path
+    .map((part) => `/${String(part).slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1")}`)
+    .join("");
 }
 
 export function parseIdempotencyKey(header: string | undefined): Result<string | null, Failure> {
   const key = IdempotencyKey.safeParse(header);
   if (key.success) return ok(key.data ?? null);
-  return err(failure("invalid_request", "Idempotency-Key must be 1 to 128 printable ASCII characters."));
+  return err(
+    failure("invalid_request", "Idempotency-Key must be 1 to 128 printable ASCII characters."),
+  );
 }
 
 /** True when the client names the event stream among what it accepts. */
@@ -57,9 +67,15 @@ const SEQ = /^(0|[1-9]\d{0,14})$/;
 
 /** `seq.attempt.offset`, as sent in SSE ids; `seq` alone means all durable events up to it. */
 export function parseCursor(text: string, name: string): Result<StreamCursor, Failure> {
-  const [, seq, attempt, offset] = CURSOR.exec(text) ?? (SEQ.test(text) ? ["", text, "0", "0"] : []);
+  const [, seq, attempt, offset] =
+    CURSOR.exec(text) ?? (SEQ.test(text) ? ["", text, "0", "0"] : []);
   if (seq === undefined) {
-    return err(failure("invalid_request", `${name} must be a position \`seq.attempt.offset\`, such as 12.0.0.`));
+    return err(
+      failure(
+        "invalid_request",
+        `${name} must be a position \`seq.attempt.offset\`, such as 12.0.0.`,
+      ),
+    );
   }
   return ok({ seq: Number(seq), attempt: Number(attempt), offset: Number(offset) });
 }
@@ -85,13 +101,18 @@ export function parseFilePath(url: string): Result<string, Failure> {
   } catch {
     // Not percent-encoded UTF-8: the same refusal as any other path that names no file.
   }
-  return err(failure("file_path_invalid", "The path is not valid percent-encoded UTF-8, or empty."));
+  return err(
+    failure("file_path_invalid", "The path is not valid percent-encoded UTF-8, or empty."),
+  );
 }
 
 export type ByteRange = { readonly start: number; readonly end: number };
 
 /** One range of RFC 9110. Null for none, or for a form that may be ignored; `unsatisfiable` for one beyond the file. */
-export function parseRange(header: string | undefined, size: number): ByteRange | "unsatisfiable" | null {
+export function parseRange(
+  header: string | undefined,
+  size: number,
+): ByteRange | "unsatisfiable" | null {
   const [, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? [];
   if (first === "" && last === "") return null;
   if (first === "") {

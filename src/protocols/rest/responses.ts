@@ -4,7 +4,11 @@ import type { z } from "@hono/zod-openapi";
 
 type Responses = RouteConfig["responses"];
 
-export function json(status: 200 | 201 | 202, schema: z.ZodType, description = "Success."): Responses {
+export function json(
+  status: 200 | 201 | 202,
+  schema: z.ZodType,
+  description = "Success.",
+): Responses {
   return { [status]: { description, content: { "application/json": { schema } } } };
 }
 
@@ -21,5 +25,10 @@ export function withEventStream(responses: Responses, status: 200): Responses {
 }
 
 export function binary(mediaType: string, description: string): Responses {
-  return { 200: { description, content: { [mediaType]: { schema: { type: "string", format: "binary" } } } } };
+  return {
+    200: {
+      description,
+      content: { [mediaType]: { schema: { type: "string", format: "binary" } } },
+    },
+  };
 }

@@ -36,7 +36,9 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   readonly rawBody?: string;
   readonly idempotent?: boolean;
   readonly responses: RouteConfig["responses"];
-  readonly handle: (call: RouteCall<z.output<P>, z.output<Q>, z.output<B>>) => Promise<Response> | Response;
+  readonly handle: (
+    call: RouteCall<z.output<P>, z.output<Q>, z.output<B>>,
+  ) => Promise<Response> | Response;
 }
 
 export interface RouteCall<P, Q, B> {
@@ -54,10 +56,11 @@ export interface Router {
   readonly methods: Map<string, Set<string>>;
 }
 
-export function addRoute<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType = z.ZodUndefined>(
-  router: Router,
-  spec: RouteSpec<P, Q, B>,
-): void {
+export function addRoute<
+  P extends z.ZodType,
+  Q extends z.ZodType,
+  B extends z.ZodType = z.ZodUndefined,
+>(router: Router, spec: RouteSpec<P, Q, B>): void {
   router.api.openAPIRegistry.registerPath(toDocument(spec));
   const path = toPattern(spec.path);
   router.methods.set(path, (router.methods.get(path) ?? new Set()).add(spec.method.toUpperCase()));
@@ -74,8 +77,11 @@ export function closeRouter({ api, methods }: Router): void {
     if (known.has("GET")) known.add("HEAD");
     const allow = [...known, "OPTIONS"].toSorted().join(", ");
     api.all(path, (c) => {
-      if (c.req.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
-      return refuse(c, failure("method_not_allowed", `Allowed here: ${allow}.`), { headers: { allow } });
+      if (c.req.method === "OPTIONS")
+        return new Response(null, { status: 204, headers: { allow } });
+      return refuse(c, failure("method_not_allowed", `Allowed here: ${allow}.`), {
+        headers: { allow },
+      });
     });
   }
 }
@@ -96,7 +102,8 @@ async function decode<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodT
   if (!params.success) return err(failure("not_found"));
   const query = parseWith(spec.query, c.req.query(), "query");
   if (!query.ok) return query;
-  const key = spec.idempotent === true ? parseIdempotencyKey(c.req.header("idempotency-key")) : ok(null);
+  const key =
+    spec.idempotent === true ? parseIdempotencyKey(c.req.header("idempotency-key")) : ok(null);
   if (!key.ok) return key;
   const body = await decodeBody(c, spec);
   if (!body.ok) return body;
@@ -148,7 +155,12 @@ function toDocument<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTyp
       ...(spec.idempotent === true ? { headers: IDEMPOTENCY_HEADERS } : {}),
       ...(body === undefined
         ? {}
-        : { body: { required: body.optional !== true, content: { "application/json": { schema: body.schema } } } }),
+        : {
+            body: {
+              required: body.optional !== true,
+              content: { "application/json": { schema: body.schema } },
+            },
+          }),
       ...(spec.rawBody === undefined
         ? {}
         : { body: { required: true, content: { [spec.rawBody]: { schema: BINARY } } } }),

@@ -9,7 +9,15 @@ import { failure } from "./errors.ts";
 import type { Router } from "./route.ts";
 import { addRoute } from "./route.ts";
 import { json } from "./responses.ts";
-import { AgentDoc, AgentListDoc, AgentParams, MintTokenBody, NoParams, NoQuery, TokenDoc } from "./wire.ts";
+import {
+  AgentDoc,
+  AgentListDoc,
+  AgentParams,
+  MintTokenBody,
+  NoParams,
+  NoQuery,
+  TokenDoc,
+} from "./wire.ts";
 
 export function addAgentRoutes(router: Router, { agents, userTokens }: RestDeps): void {
   addRoute(router, {

@@ -12,7 +12,15 @@ import { acceptsEventStream, parseCursor } from "./decode.ts";
 import { binary, json, withEventStream } from "./responses.ts";
 import { addRoute } from "./route.ts";
 import { streamThread } from "./routes-messages.ts";
-import { ErasedDoc, EventDoc, EventParams, EventsQuery, NoQuery, ThreadParams, pageOf } from "./wire.ts";
+import {
+  ErasedDoc,
+  EventDoc,
+  EventParams,
+  EventsQuery,
+  NoQuery,
+  ThreadParams,
+  pageOf,
+} from "./wire.ts";
 
 const BASE = "/agents/{agent}/threads/{thread}";
 const EXPORT_PAGE = 100;
@@ -23,7 +31,8 @@ export function addEventRoutes(router: Router, deps: RestDeps): void {
     path: `${BASE}/events`,
     id: "listEvents",
     tag: "events",
-    summary: "Read the log: a page, or with Accept: text/event-stream everything after a position and then live",
+    summary:
+      "Read the log: a page, or with Accept: text/event-stream everything after a position and then live",
     scope: "threads:read",
     params: ThreadParams,
     query: EventsQuery,
@@ -37,7 +46,9 @@ export function addEventRoutes(router: Router, deps: RestDeps): void {
       }
       const lastId = c.req.header("last-event-id");
       const from =
-        lastId === undefined ? parseCursor(query.from ?? "0", "from") : parseCursor(lastId, "Last-Event-ID");
+        lastId === undefined
+          ? parseCursor(query.from ?? "0", "from")
+          : parseCursor(lastId, "Last-Event-ID");
       if (!from.ok) return refuse(c, from.error);
       const options = { from: from.value, runId: query.run ?? null, deltas: query.deltas === "1" };
       return streamThread(deps, c, { caller, place: params, options });
@@ -62,12 +73,15 @@ export function addEventRoutes(router: Router, deps: RestDeps): void {
       const first = await readExport(source, 0);
       if (!first.ok) return refuse(c, first.error);
       const { head } = view.value;
-      return new Response(exportLines({ source, first: first.value, head, format: deps.exportFormat }), {
-        headers: {
-          "content-type": "application/jsonl",
-          "content-disposition": `attachment; filename="${params.thread}.jsonl"`,
+      return new Response(
+        exportLines({ source, first: first.value, head, format: deps.exportFormat }),
+        {
+          headers: {
+            "content-type": "application/jsonl",
+            "content-disposition": `attachment; filename="${params.thread}.jsonl"`,
+          },
         },
-      });
+      );
     },
   });
 
@@ -123,7 +137,9 @@ function exportLines(log: {
         if (!reply.ok) throw new AppError(reply.error.code, "The export was cut off.");
         page = reply.value;
       }
-      const manifest = started ? [] : [format.toManifestLine({ logId: logIdOf(page), base: GENESIS, head })];
+      const manifest = started
+        ? []
+        : [format.toManifestLine({ logId: logIdOf(page), base: GENESIS, head })];
       started = true;
       const events = page.items.filter((event) => event.seq <= head.seq);
       const lines = [...manifest, ...events.map((event) => format.toEventLine(event))];

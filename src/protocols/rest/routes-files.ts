@@ -1,5 +1,5 @@
 /**
- * Files of a thread's workspace, as raw bytes.
+ * Files of a thread's workspace, as raw bytes (P8).
  *
  * What an agent or user wrote is never run by a browser on this origin: `nosniff` always, and everything but plain
  * known types is a download in a sandboxed context.
@@ -20,7 +20,15 @@ import { fileHeaders } from "./file-headers.ts";
 import { binary, json } from "./responses.ts";
 import { addRoute } from "./route.ts";
 import { isAgent } from "./routes-threads.ts";
-import { FileListDoc, FileParams, FileWrittenDoc, FilesQuery, NoQuery, ReceiptDoc, ThreadParams } from "./wire.ts";
+import {
+  FileListDoc,
+  FileParams,
+  FileWrittenDoc,
+  FilesQuery,
+  NoQuery,
+  ReceiptDoc,
+  ThreadParams,
+} from "./wire.ts";
 
 const BASE = "/agents/{agent}/threads/{thread}/files";
 /** An RPC message holds 32 MiB in all; what surrounds the content is far below 64 KiB. */
@@ -54,7 +62,10 @@ export function addFileRoutes(router: Router, deps: RestDeps): void {
     id: "readFile",
     summary: "Read a file, or a range of it",
     scope: "files:read",
-    responses: binary("application/octet-stream", "The content, with a media type by its extension."),
+    responses: binary(
+      "application/octet-stream",
+      "The content, with a media type by its extension.",
+    ),
     handle: (call) => readFile(deps, call),
   });
   addRoute(router, {
@@ -83,7 +94,10 @@ export function addFileRoutes(router: Router, deps: RestDeps): void {
   });
 }
 
-async function writeFile(deps: RestDeps, { c, principal, params, idempotencyKey }: FileCall): Promise<Response> {
+async function writeFile(
+  deps: RestDeps,
+  { c, principal, params, idempotencyKey }: FileCall,
+): Promise<Response> {
   if (!isAgent(deps, params.agent)) return refuse(c, failure("agent_unknown"));
   const content = await readBytes(c.req.raw, FILE_LIMIT);
   if (!content.ok) return refuse(c, content.error);
@@ -102,7 +116,8 @@ async function readFile(deps: RestDeps, { c, principal, params }: FileCall): Pro
   if (!first.ok) return refuse(c, first.error);
   const { stat, content } = first.value;
   const headers = fileHeaders(stat);
-  if (matches(c.req.header("if-none-match"), stat)) return new Response(null, { status: 304, headers });
+  if (matches(c.req.header("if-none-match"), stat))
+    return new Response(null, { status: 304, headers });
   if (c.req.method === "HEAD") {
     return new Response(null, { headers: { ...headers, "content-length": String(stat.bytes) } });
   }
@@ -122,13 +137,18 @@ function rangeOrWhole(file: {
   const unchanged = ifRange === undefined || ifRange === `"${stat.digest}"`;
   const range = unchanged ? parseRange(c.req.header("range"), stat.bytes) : null;
   if (range === "unsatisfiable") {
-    return refuse(c, failure("invalid_request", "The range lies outside the file.", { bytes: stat.bytes }), {
-      status: 416,
-      headers: { "content-range": `bytes */${stat.bytes}` },
-    });
+    return refuse(
+      c,
+      failure("invalid_request", "The range lies outside the file.", { bytes: stat.bytes }),
+      {
+        status: 416,
+        headers: { "content-range": `bytes */${stat.bytes}` },
+      },
+    );
   }
   if (range === null) {
-    if (content !== null && content.byteLength === stat.bytes) return new Response(content, { headers });
+    if (content !== null && content.byteLength === stat.bytes)
+      return new Response(content, { headers });
     const all = { start: 0, end: stat.bytes - 1 };
     return new Response(sliceStream(source, stat, { ...all, first: content }), { headers });
   }

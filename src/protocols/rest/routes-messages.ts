@@ -34,13 +34,17 @@ export function addMessageRoutes(router: Router, deps: RestDeps): void {
     path: `${BASE}/messages`,
     id: "sendMessage",
     tag: "messages",
-    summary: "Send a message; creates the thread when there is none. With Accept: text/event-stream, stream its run",
+    summary:
+      "Send a message; creates the thread when there is none. With Accept: text/event-stream, stream its run",
     scope: "threads:write",
     params: ThreadParams,
     query: NoQuery,
     body: { schema: SendMessageBody },
     idempotent: true,
-    responses: { ...withEventStream({}, 200), ...json(202, MessageReceiptDoc, "Accepted and durable.") },
+    responses: {
+      ...withEventStream({}, 200),
+      ...json(202, MessageReceiptDoc, "Accepted and durable."),
+    },
     handle: async ({ c, principal, params, body, idempotencyKey }) => {
       if (!isAgent(deps, params.agent)) return refuse(c, failure("agent_unknown"));
       const caller = toCaller(principal);
@@ -70,7 +74,11 @@ export function addMessageRoutes(router: Router, deps: RestDeps): void {
     responses: json(200, pageOf(MessageDoc, "MessagePage")),
     handle: async ({ c, principal, params, query }) => {
       const caller = toCaller(principal);
-      return answer(c, await deps.threads.stub(caller, params).messages(caller, query), (page) => page);
+      return answer(
+        c,
+        await deps.threads.stub(caller, params).messages(caller, query),
+        (page) => page,
+      );
     },
   });
 }
@@ -103,7 +111,11 @@ export function addRunRoutes(router: Router, deps: RestDeps): void {
     responses: json(200, RunDoc),
     handle: async ({ c, principal, params }) => {
       const caller = toCaller(principal);
-      return answer(c, await deps.threads.stub(caller, params).run(caller, params.run), (run) => run);
+      return answer(
+        c,
+        await deps.threads.stub(caller, params).run(caller, params.run),
+        (run) => run,
+      );
     },
   });
   addRoute(router, {
@@ -128,11 +140,19 @@ export function addRunRoutes(router: Router, deps: RestDeps): void {
 export interface StreamRequest {
   readonly caller: Caller;
   readonly place: ThreadPlace;
-  readonly options: { readonly from: StreamCursor; readonly runId: string | null; readonly deltas: boolean };
+  readonly options: {
+    readonly from: StreamCursor;
+    readonly runId: string | null;
+    readonly deltas: boolean;
+  };
   readonly headers?: { readonly [name: string]: string };
 }
 
-export async function streamThread(deps: RestDeps, c: RestContext, request: StreamRequest): Promise<Response> {
+export async function streamThread(
+  deps: RestDeps,
+  c: RestContext,
+  request: StreamRequest,
+): Promise<Response> {
   const { caller, place, options } = request;
   const headers = { ...EVENT_STREAM_HEADERS, ...request.headers };
   const stub = deps.threads.stub(caller, place);

@@ -91,9 +91,15 @@ function addCreateRoute(router: Router, deps: RestDeps): void {
         thread: body.id ?? newThreadId(deps, { principal, agent, idempotencyKey }),
       };
       const { title = null } = body;
-      const created = await deps.threads.create(toCaller(principal), place, { title, idempotencyKey });
+      const created = await deps.threads.create(toCaller(principal), place, {
+        title,
+        idempotencyKey,
+      });
       if (!created.ok) return refuse(c, created.error);
-      return Response.json(created.value, { status: 201, headers: { location: threadPath(place) } });
+      return Response.json(created.value, {
+        status: 201,
+        headers: { location: threadPath(place) },
+      });
     },
   });
 }
@@ -137,7 +143,11 @@ export function isAgent({ agents }: RestDeps, name: AgentName): boolean {
 
 async function listThreads(
   { directory }: RestDeps,
-  { c, principal, query }: RouteCall<unknown, { after?: string | undefined; limit: number }, unknown>,
+  {
+    c,
+    principal,
+    query,
+  }: RouteCall<unknown, { after?: string | undefined; limit: number }, unknown>,
   agent: AgentName | null,
 ): Promise<Response> {
   const after = query.after === undefined ? null : parseThreadPosition(query.after);
@@ -155,7 +165,11 @@ async function listThreads(
 /** With a key the id follows from it, so that a repeated creation meets the thread it made first (K2). */
 function newThreadId(
   { ids, hasher }: RestDeps,
-  from: { readonly principal: Principal; readonly agent: AgentName; readonly idempotencyKey: string | null },
+  from: {
+    readonly principal: Principal;
+    readonly agent: AgentName;
+    readonly idempotencyKey: string | null;
+  },
 ): ThreadId {
   const { principal, agent, idempotencyKey } = from;
   if (idempotencyKey === null) return trusted<ThreadId>(ids.next("thr"));

@@ -42,7 +42,8 @@ export function toEventStream(
     start(controller) {
       controller.enqueue(utf8(`retry: ${RETRY_MS}\n\n`));
       stopTimer = every(KEEP_ALIVE_MS, () => {
-        if (quiet && (controller.desiredSize ?? 0) > 0) controller.enqueue(utf8(": keep-alive\n\n"));
+        if (quiet && (controller.desiredSize ?? 0) > 0)
+          controller.enqueue(utf8(": keep-alive\n\n"));
         quiet = true;
       });
     },

@@ -28,17 +28,30 @@ const Sha256 = z.string().openapi({ description: "SHA-256, lower-case hex." });
 
 const SLUG_RULE = "1 to 48 of a-z, 0-9 and -, not starting with -";
 const TOKEN_RULE = "1 to 64 of A-Z, a-z, 0-9, _ and -, starting with a letter or digit";
-export const AgentNameParam = z.string().refine(isAgentName).openapi({ description: SLUG_RULE, example: "analyst" });
-const ThreadIdText = z.string().refine(isThreadId, { error: TOKEN_RULE }).openapi({ description: TOKEN_RULE });
+export const AgentNameParam = z
+  .string()
+  .refine(isAgentName)
+  .openapi({ description: SLUG_RULE, example: "analyst" });
+const ThreadIdText = z
+  .string()
+  .refine(isThreadId, { error: TOKEN_RULE })
+  .openapi({ description: TOKEN_RULE });
 const MessageIdText = z.string().refine(isMessageId, { error: TOKEN_RULE });
 
 export const AgentParams = z.object({ agent: AgentNameParam });
 export const ThreadParams = AgentParams.extend({ thread: ThreadIdText });
 export const RunParams = ThreadParams.extend({ run: z.string().refine(isRunId) });
 export const FileParams = ThreadParams.extend({
-  path: z.string().openapi({ description: "The file's path. It may hold `/`, plain or as %2F.", example: "data.csv" }),
+  path: z
+    .string()
+    .openapi({
+      description: "The file's path. It may hold `/`, plain or as %2F.",
+      example: "data.csv",
+    }),
 });
-export const EventParams = ThreadParams.extend({ seq: digits({ min: 1, max: Number.MAX_SAFE_INTEGER }) });
+export const EventParams = ThreadParams.extend({
+  seq: digits({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+});
 export const NoParams = z.object({});
 export const NoQuery = z.strictObject({});
 
@@ -56,10 +69,15 @@ export const IdempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/)
   .optional()
-  .openapi({ description: "1 to 128 printable ASCII characters. The same key again returns the first receipt." });
+  .openapi({
+    description:
+      "1 to 128 printable ASCII characters. The same key again returns the first receipt.",
+  });
 
 export const PageQuery = z.strictObject({
-  after: digits({ min: 0, max: Number.MAX_SAFE_INTEGER }).default(0).openapi({ description: "`next` of the page before." }),
+  after: digits({ min: 0, max: Number.MAX_SAFE_INTEGER })
+    .default(0)
+    .openapi({ description: "`next` of the page before." }),
   limit: digits({ min: 1, max: MAX_PAGE }).default(50),
 });
 export const ThreadListQuery = z.strictObject({
@@ -68,16 +86,26 @@ export const ThreadListQuery = z.strictObject({
 });
 export const EventsQuery = PageQuery.extend({
   from: z.string().max(64).optional().openapi({
-    description: "Stream only: begin after this position `seq.attempt.offset`. Last-Event-ID goes before it.",
+    description:
+      "Stream only: begin after this position `seq.attempt.offset`. Last-Event-ID goes before it.",
   }),
-  run: z.string().refine(isRunId).optional().openapi({ description: "Stream only: end when this run has ended." }),
-  deltas: z.enum(["0", "1"]).default("1").openapi({ description: "Stream only: 0 leaves out live text." }),
+  run: z
+    .string()
+    .refine(isRunId)
+    .optional()
+    .openapi({ description: "Stream only: end when this run has ended." }),
+  deltas: z
+    .enum(["0", "1"])
+    .default("1")
+    .openapi({ description: "Stream only: 0 leaves out live text." }),
 });
 export const FilesQuery = z.strictObject({ prefix: z.string().max(512).default("") });
 
 export const CreateThreadBody = z
   .strictObject({
-    id: ThreadIdText.optional().openapi({ description: `Your own id, or absent to have one made. ${TOKEN_RULE}.` }),
+    id: ThreadIdText.optional().openapi({
+      description: `Your own id, or absent to have one made. ${TOKEN_RULE}.`,
+    }),
     title: z.string().min(1).max(200).optional(),
   })
   .openapi("CreateThread");
@@ -94,13 +122,18 @@ export const SendMessageBody = z
     text: z
       .string()
       .refine((text) => text.trim() !== "", { error: "must not be blank" })
-      .refine((text) => utf8(text).byteLength <= MAX_TEXT_BYTES, { error: `at most ${MAX_TEXT_BYTES} bytes` })
+      .refine((text) => utf8(text).byteLength <= MAX_TEXT_BYTES, {
+        error: `at most ${MAX_TEXT_BYTES} bytes`,
+      })
       .openapi({ example: "How many rows does data.csv have?" }),
     delivery: z.enum(["queue", "steer", "reject"]).default("queue").openapi({
-      description: "While a run is active: wait for its end, join it at its next step, or be refused as `run_active`.",
+      description:
+        "While a run is active: wait for its end, join it at its next step, or be refused as `run_active`.",
     }),
     output: Output.nullable().default(null),
-    messageId: MessageIdText.optional().openapi({ description: "Your own id: the same again is the same message." }),
+    messageId: MessageIdText.optional().openapi({
+      description: "Your own id: the same again is the same message.",
+    }),
   })
   .openapi("SendMessage");
 
@@ -110,7 +143,9 @@ export const CancelRunBody = z
 
 export const MintTokenBody = z
   .strictObject({
-    user: z.string().openapi({ description: `Opaque id of the user: ${TOKEN_RULE}; not starting with key_.` }),
+    user: z
+      .string()
+      .openapi({ description: `Opaque id of the user: ${TOKEN_RULE}; not starting with key_.` }),
     ttlSeconds: z.int().min(1).max(3_600).default(900),
     scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).optional(),
   })
@@ -130,7 +165,11 @@ export const MessageReceiptDoc = ReceiptDoc.extend({
   agent: z.string(),
   thread: z.string(),
   run: z.string().nullable().openapi({ description: "Path of the run." }),
-  stream: z.string().openapi({ description: "Path of the event stream from this message on, to the end of its run." }),
+  stream: z
+    .string()
+    .openapi({
+      description: "Path of the event stream from this message on, to the end of its run.",
+    }),
 }).openapi("MessageReceipt");
 
 export const ThreadDoc = z
@@ -212,11 +251,16 @@ export const FileDoc = z
   .object({ path: z.string(), bytes: z.int(), digest: Sha256, updatedAt: Millis })
   .openapi("File") satisfies z.ZodType<FileStat>;
 export const FileListDoc = z.object({ items: z.array(FileDoc) }).openapi("FileList");
-export const FileWrittenDoc = z.object({ receipt: ReceiptDoc, file: FileDoc }).openapi("FileWritten");
+export const FileWrittenDoc = z
+  .object({ receipt: ReceiptDoc, file: FileDoc })
+  .openapi("FileWritten");
 
 export function pageOf<S extends z.ZodType>(item: S, name: string) {
   return z
-    .object({ items: z.array(item), next: z.int().nullable().openapi({ description: "`after` of the next page." }) })
+    .object({
+      items: z.array(item),
+      next: z.int().nullable().openapi({ description: "`after` of the next page." }),
+    })
     .openapi(name);
 }
 
@@ -226,13 +270,20 @@ export const AgentDoc = z
     description: z.string(),
     definition: Sha256,
     tools: z.array(z.object({ name: z.string(), description: z.string(), version: z.string() })),
-    manifest: JsonRecord.nullable().openapi({ description: "Null for users: instructions are the operator's." }),
+    manifest: JsonRecord.nullable().openapi({
+      description: "Null for users: instructions are the operator's.",
+    }),
   })
   .openapi("Agent");
 export const AgentListDoc = z.object({ items: z.array(AgentDoc) }).openapi("AgentList");
 
 export const TokenDoc = z
-  .object({ token: z.string(), user: z.string(), expiresAt: Millis, scopes: z.array(z.enum(SCOPES)) })
+  .object({
+    token: z.string(),
+    user: z.string(),
+    expiresAt: Millis,
+    scopes: z.array(z.enum(SCOPES)),
+  })
   .openapi("Token");
 export const ErasedDoc = z.object({ erased: z.int() }).openapi("Erased");
 

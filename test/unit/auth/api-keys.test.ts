@@ -25,7 +25,8 @@ let clock: ManualClock;
 let store: MemoryKeyStore;
 let apiKeys: ApiKeys;
 let deferred: Promise<void>[];
-const put = (over: Partial<KeyRecord> = {}) => store.set(hasher.sha256(utf8(TEXT)), { ...RECORD, ...over });
+const put = (over: Partial<KeyRecord> = {}) =>
+  store.set(hasher.sha256(utf8(TEXT)), { ...RECORD, ...over });
 const find = (text = TEXT) => apiKeys.findByText(text, (work) => deferred.push(work));
 
 beforeEach(() => {
@@ -55,7 +56,8 @@ describe("ApiKeys", () => {
     await find();
     put({ revokedAt: clock.now() });
     clock.advance(KEY_TTL_MS / 2);
-    for (const found of await Promise.all([find(), find()])) expect(found).toMatchObject({ ok: true });
+    for (const found of await Promise.all([find(), find()]))
+      expect(found).toMatchObject({ ok: true });
     expect(deferred).toHaveLength(1);
     await Promise.all(deferred);
     expect(await find()).toEqual({ ok: false, error: "key_revoked" });
@@ -76,7 +78,9 @@ describe("ApiKeys", () => {
     await failing.findByText(TEXT, () => {});
     store.lookups = 2;
     clock.advance(KEY_TTL_MS / 2);
-    expect(await failing.findByText(TEXT, (work) => deferred.push(work))).toMatchObject({ ok: true });
+    expect(await failing.findByText(TEXT, (work) => deferred.push(work))).toMatchObject({
+      ok: true,
+    });
     await Promise.all(deferred);
     expect(await failing.findByText(TEXT, () => {})).toMatchObject({ ok: true });
     clock.advance(KEY_TTL_MS / 2);
@@ -105,7 +109,8 @@ describe("ApiKeys", () => {
   it("[Z1] a flood of made-up keys neither evicts a real one nor grows without end", async () => {
     put();
     await find();
-    for (let guess = 0; guess < 3_000; guess += 1) await find(`hf_${String(guess).padStart(43, "x")}`);
+    for (let guess = 0; guess < 3_000; guess += 1)
+      await find(`hf_${String(guess).padStart(43, "x")}`);
     expect(store.lookups).toBe(3_001);
     await find();
     expect(store.lookups).toBe(3_001);
@@ -114,11 +119,15 @@ describe("ApiKeys", () => {
     expect(store.lookups).toBe(3_002);
   });
 
-  it.each(["", "hf_", "hf_short", `hf_${"a".repeat(44)}`, `hf_${"a".repeat(42)}!`, `xx_${"a".repeat(43)}`])(
-    "[Z1] what is not a key is refused without a lookup: %j",
-    async (text) => {
-      expect(await find(text)).toEqual({ ok: false, error: "key_malformed" });
-      expect(store.lookups).toBe(0);
-    },
-  );
+  it.each([
+    "",
+    "hf_",
+    "hf_short",
+    `hf_${"a".repeat(44)}`,
+    `hf_${"a".repeat(42)}!`,
+    `xx_${"a".repeat(43)}`,
+  ])("[Z1] what is not a key is refused without a lookup: %j", async (text) => {
+    expect(await find(text)).toEqual({ ok: false, error: "key_malformed" });
+    expect(store.lookups).toBe(0);
+  });
 });

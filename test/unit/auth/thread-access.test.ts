@@ -28,7 +28,7 @@ beforeEach(() => {
 });
 
 describe("ThreadAccess", () => {
-  it("[K1] a thread is registered before the command that creates it is acknowledged", async () => {
+  it("[Z7] a thread is registered before the command that creates it is acknowledged", async () => {
     const order: string[] = [];
     const register = directory.register.bind(directory);
     directory.register = async (record) => {
@@ -37,16 +37,20 @@ describe("ThreadAccess", () => {
     };
     expect(await access.send(caller("u1"), place, command)).toMatchObject({ ok: true });
     expect(order).toEqual(["register, object has 0 threads"]);
-    expect(gateway.calls).toEqual(["send v1/acme/analyst/t1", "create v1/acme/analyst/t1", "send v1/acme/analyst/t1"]);
+    expect(gateway.calls).toEqual([
+      "send v1/acme/analyst/t1",
+      "create v1/acme/analyst/t1",
+      "send v1/acme/analyst/t1",
+    ]);
   });
 
-  it("[K1] a failing directory creates nothing", async () => {
+  it("[Z7] a failing directory creates nothing", async () => {
     directory.register = async () => Promise.reject(new Error("down"));
     await expect(access.send(caller("u1"), place, command)).rejects.toThrow("down");
     expect(gateway.threads.size).toBe(0);
   });
 
-  it("[Z4] a command for a thread that exists asks the object only, also in a fresh isolate", async () => {
+  it("[Z7] a command for a thread that exists asks the object only, also in a fresh isolate", async () => {
     await access.send(caller("u1"), place, command);
     const fresh = new ThreadAccess({ gateway, directory, clock: new ManualClock() });
     directory.calls = 0;
@@ -62,7 +66,9 @@ describe("ThreadAccess", () => {
     await expect(access.send(caller("u1"), place, command)).rejects.toThrow("cut off");
     gateway = new FakeGateway();
     access = new ThreadAccess({ gateway, directory, clock: new ManualClock() });
-    expect(await access.send(caller("u2"), place, command)).toMatchObject({ error: { code: "not_found" } });
+    expect(await access.send(caller("u2"), place, command)).toMatchObject({
+      error: { code: "not_found" },
+    });
     expect(gateway.threads.size).toBe(0);
     expect(await access.send(caller("u1"), place, command)).toMatchObject({ ok: true });
   });
@@ -70,9 +76,13 @@ describe("ThreadAccess", () => {
   it("[Z5] a taken id is `not_found` for a user and `conflict` for a service of the tenant", async () => {
     await access.create(caller("u1"), place, { title: null, idempotencyKey: null });
     const again = { title: null, idempotencyKey: null };
-    expect(await access.create(caller("u2"), place, again)).toMatchObject({ error: { code: "not_found" } });
+    expect(await access.create(caller("u2"), place, again)).toMatchObject({
+      error: { code: "not_found" },
+    });
     const service = caller("key_1", { kind: "service" });
-    expect(await access.create(service, place, again)).toMatchObject({ error: { code: "conflict" } });
+    expect(await access.create(service, place, again)).toMatchObject({
+      error: { code: "conflict" },
+    });
   });
 
   it("[Z3] two tenants with the same ids have two objects", async () => {

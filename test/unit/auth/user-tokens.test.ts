@@ -40,10 +40,22 @@ beforeEach(() => {
 function minter(over: Partial<Principal> = {}): Principal {
   const id = trusted<PrincipalId>(RECORD.id);
   const scopes = toScopes(RECORD.scopes);
-  return { tenant: RECORD.tenant, kind: "service", id, roles: [], scopes, onBehalfOf: null, ...over };
+  return {
+    tenant: RECORD.tenant,
+    kind: "service",
+    id,
+    roles: [],
+    scopes,
+    onBehalfOf: null,
+    ...over,
+  };
 }
 const verify = (token: string) => auth.authenticate(`Bearer ${token}`, () => {});
-async function mint(user = "u1", ttlSeconds = 60, scopes: readonly string[] | null = null): Promise<string> {
+async function mint(
+  user = "u1",
+  ttlSeconds = 60,
+  scopes: readonly string[] | null = null,
+): Promise<string> {
   const minted = await auth.userTokens.mint(minter(), { user, ttlSeconds, scopes });
   if (!minted.ok) throw new Error(minted.error.reason);
   return minted.value.token;
@@ -70,21 +82,37 @@ describe("minting", () => {
   });
 
   it("[Z2] audit is granted only when asked for by name, and only when the minter has it", async () => {
-    expect(await verify(await mint("u1", 60, ["audit"]))).toMatchObject({ value: { scopes: ["audit"] } });
-    const refused = await auth.userTokens.mint(minter(), { user: "u1", ttlSeconds: 60, scopes: ["audit", "erase", "files:write"] });
-    expect(refused).toEqual({ ok: false, error: { reason: "scopes_too_wide", scopes: ["erase", "files:write"] } });
+    expect(await verify(await mint("u1", 60, ["audit"]))).toMatchObject({
+      value: { scopes: ["audit"] },
+    });
+    const refused = await auth.userTokens.mint(minter(), {
+      user: "u1",
+      ttlSeconds: 60,
+      scopes: ["audit", "erase", "files:write"],
+    });
+    expect(refused).toEqual({
+      ok: false,
+      error: { reason: "scopes_too_wide", scopes: ["erase", "files:write"] },
+    });
   });
 
   it.each(["tokens:mint", "admin", "made:up"])("[Z2] no token ever carries %s", async (scope) => {
     const operator = minter({ kind: "operator", scopes: toScopes(["admin"]) });
-    const minted = await auth.userTokens.mint(operator, { user: "u1", ttlSeconds: 60, scopes: [scope] });
+    const minted = await auth.userTokens.mint(operator, {
+      user: "u1",
+      ttlSeconds: 60,
+      scopes: [scope],
+    });
     expect(minted).toEqual({ ok: false, error: { reason: "scopes_too_wide", scopes: [scope] } });
   });
 
-  it.each([0, -1, 3_601, 1.5, Number.NaN, Infinity])("[Z2] a lifetime of %d seconds is refused", async (ttlSeconds) => {
-    const minted = await auth.userTokens.mint(minter(), { user: "u1", ttlSeconds, scopes: null });
-    expect(minted).toEqual({ ok: false, error: { reason: "ttl_invalid", maxSeconds: 3_600 } });
-  });
+  it.each([0, -1, 3_601, 1.5, Number.NaN, Infinity])(
+    "[Z2] a lifetime of %d seconds is refused",
+    async (ttlSeconds) => {
+      const minted = await auth.userTokens.mint(minter(), { user: "u1", ttlSeconds, scopes: null });
+      expect(minted).toEqual({ ok: false, error: { reason: "ttl_invalid", maxSeconds: 3_600 } });
+    },
+  );
 
   it.each(["", "key_1", "key_", "a b", "ada@example.org", "a/b", "-x", "u".repeat(65)])(
     "[Z4] a user cannot be called %j, so no user shares an id with a key",
@@ -96,7 +124,11 @@ describe("minting", () => {
 
   it("[Z2] neither a user nor a key without tokens:mint mints", async () => {
     for (const principal of [minter({ kind: "user" }), minter({ scopes: ["threads:read"] })]) {
-      const minted = await auth.userTokens.mint(principal, { user: "u1", ttlSeconds: 60, scopes: null });
+      const minted = await auth.userTokens.mint(principal, {
+        user: "u1",
+        ttlSeconds: 60,
+        scopes: null,
+      });
       expect(minted).toEqual({ ok: false, error: { reason: "minter_not_allowed" } });
     }
   });
@@ -129,13 +161,26 @@ describe("verification", () => {
   });
 
   it.each([
-    ["another secret", async () => sign(claims(), "another secret of the same length....", "HS256")],
+    [
+      "another secret",
+      async () => sign(claims(), "another secret of the same length....", "HS256"),
+    ],
     ["another algorithm", async () => sign(claims(), SECRET, "HS512")],
-    ["no algorithm", async () => `${btoa('{"alg":"none","typ":"JWT"}')}.${btoa(JSON.stringify(claims()))}.`],
+    [
+      "no algorithm",
+      async () => `${btoa('{"alg":"none","typ":"JWT"}')}.${btoa(JSON.stringify(claims()))}.`,
+    ],
     ["another issuer", async () => sign(claims({ iss: "somebody" }), SECRET, "HS256")],
     ["another audience", async () => sign(claims({ aud: "somewhere" }), SECRET, "HS256")],
     ["no audience", async () => sign(claims({ aud: undefined }), SECRET, "HS256")],
-    ["changed claims", async () => (await sign(claims(), SECRET, "HS256")).replace(/\.[^.]+\./, `.${btoa(JSON.stringify(claims({ sub: "u2" })))}.`)],
+    [
+      "changed claims",
+      async () =>
+        (await sign(claims(), SECRET, "HS256")).replace(
+          /\.[^.]+\./,
+          `.${btoa(JSON.stringify(claims({ sub: "u2" })))}.`,
+        ),
+    ],
     ["too much text", async () => "a".repeat(5_000)],
     ["not a token", async () => "a.b.c"],
   ])("[Z1] a token with %s is refused", async (_name, token) => {
@@ -159,7 +204,11 @@ describe("verification", () => {
   });
 
   it("[Z2] scopes beyond a user's are dropped even from a signed token", async () => {
-    const token = await sign(claims({ scopes: "threads:read tokens:mint admin files:write" }), SECRET, "HS256");
+    const token = await sign(
+      claims({ scopes: "threads:read tokens:mint admin files:write" }),
+      SECRET,
+      "HS256",
+    );
     expect(await verify(token)).toMatchObject({ value: { scopes: ["threads:read"] } });
   });
 });
@@ -174,8 +223,15 @@ describe("configuration", () => {
     const token = await mint("u1");
     const deps = { keys: store, hasher, clock, ids: new SeededIds() };
     const closed = createAuth({ ...deps, tokenSecret: null });
-    expect(await closed.authenticate(`Bearer ${token}`, () => {})).toEqual({ ok: false, error: "tokens_disabled" });
-    const minted = await closed.userTokens.mint(minter(), { user: "u1", ttlSeconds: 60, scopes: null });
+    expect(await closed.authenticate(`Bearer ${token}`, () => {})).toEqual({
+      ok: false,
+      error: "tokens_disabled",
+    });
+    const minted = await closed.userTokens.mint(minter(), {
+      user: "u1",
+      ttlSeconds: 60,
+      scopes: null,
+    });
     expect(minted).toEqual({ ok: false, error: { reason: "tokens_disabled" } });
   });
 });

@@ -5,10 +5,12 @@ import { createNodeD1 } from "#test/support/node-d1.ts";
 
 const TABLES = [tenants, apiKeys, agentVersions, threads].map((table) => getTableConfig(table));
 
-it("[L12] the migrations of D1 and its drizzle schema describe the same tables", () => {
+it("[Z7] the directory's migrations and its drizzle schema describe the same tables", () => {
   const { sqlite } = createNodeD1();
   for (const table of TABLES) {
-    const primary = new Set(table.primaryKeys.flatMap((key) => key.columns.map((column) => column.name)));
+    const primary = new Set(
+      table.primaryKeys.flatMap((key) => key.columns.map((column) => column.name)),
+    );
     const declared = table.columns.map((column) => ({
       name: column.name,
       type: column.getSQLType(),
@@ -28,9 +30,11 @@ it("[L12] the migrations of D1 and its drizzle schema describe the same tables",
   }
 });
 
-it("[L12] the migrations of D1 and its drizzle schema describe the same indexes", () => {
+it("[Z7] the directory's migrations and its drizzle schema describe the same indexes", () => {
   const { sqlite } = createNodeD1();
-  const stored = sqlite.prepare("select name from sqlite_master where type = 'index' and sql is not null").all();
+  const stored = sqlite
+    .prepare("select name from sqlite_master where type = 'index' and sql is not null")
+    .all();
   const declared = TABLES.flatMap((table) => [
     ...table.indexes.map((each) => each.config.name),
     ...table.columns.filter((column) => column.isUnique).map((column) => column.uniqueName),

@@ -11,7 +11,13 @@ import { SCOPES as SCRIPT_SCOPES, createKey, revokeSql } from "../../../scripts/
 function deployment() {
   const { d1, sqlite } = createNodeD1();
   const clock = new ManualClock();
-  const deps = { keys: new D1KeyStore(d1), hasher: new NodeHasher(), clock, ids: new SeededIds(), tokenSecret: null };
+  const deps = {
+    keys: new D1KeyStore(d1),
+    hasher: new NodeHasher(),
+    clock,
+    ids: new SeededIds(),
+    tokenSecret: null,
+  };
   const login = (key: string) => createAuth(deps).authenticate(`Bearer ${key}`, () => {});
   return { sqlite, clock, login };
 }
@@ -25,18 +31,30 @@ describe("keys made by the script", () => {
     sqlite.exec(sql);
     expect(await login(key)).toMatchObject({
       ok: true,
-      value: { tenant: "acme", kind: "service", id, scopes: ["threads:read", "threads:write", "files:read", "files:write", "tokens:mint"] },
+      value: {
+        tenant: "acme",
+        kind: "service",
+        id,
+        scopes: ["threads:read", "threads:write", "files:read", "files:write", "tokens:mint"],
+      },
     });
     expect(sql).not.toContain(key);
-    expect(JSON.stringify(sqlite.prepare("select * from api_keys").all())).not.toContain(key.slice(3));
+    expect(JSON.stringify(sqlite.prepare("select * from api_keys").all())).not.toContain(
+      key.slice(3),
+    );
   });
 
   it("[Z1] a second key of a tenant, an expiry and a revocation work", async () => {
     const { sqlite, clock, login } = deployment();
     const first = createKey({ ...wanted, kind: "operator" }, clock.now());
-    const second = createKey({ ...wanted, scopes: ["threads:read"], expiresInDays: 1 }, clock.now());
+    const second = createKey(
+      { ...wanted, scopes: ["threads:read"], expiresInDays: 1 },
+      clock.now(),
+    );
     for (const { sql } of [first, second]) sqlite.exec(sql);
-    expect(await login(first.key)).toMatchObject({ value: { kind: "operator", scopes: [...SCOPES] } });
+    expect(await login(first.key)).toMatchObject({
+      value: { kind: "operator", scopes: [...SCOPES] },
+    });
     sqlite.exec(revokeSql(first.id, clock.now()));
     expect(await login(first.key)).toEqual({ ok: false, error: "key_revoked" });
     expect(await login(second.key)).toMatchObject({ ok: true });

@@ -12,7 +12,11 @@ function actionsOn(thread: string): readonly Action[] {
     ["GET", thread],
     ["HEAD", thread],
     ["POST", `${thread}/messages`, { json: { text: "canary" } }],
-    ["POST", `${thread}/messages`, { json: { text: "canary" }, headers: { accept: "text/event-stream" } }],
+    [
+      "POST",
+      `${thread}/messages`,
+      { json: { text: "canary" }, headers: { accept: "text/event-stream" } },
+    ],
     ["GET", `${thread}/messages`],
     ["GET", `${thread}/runs`],
     ["GET", `${thread}/runs/run_1`],
@@ -30,7 +34,8 @@ function actionsOn(thread: string): readonly Action[] {
   ];
 }
 const creates = ([method, path]: Action) => method === "POST" && path.endsWith("/messages");
-const writes = ([method, path]: Action) => creates([method, path]) || (method === "PUT" && path.includes("/files/"));
+const writes = ([method, path]: Action) =>
+  creates([method, path]) || (method === "PUT" && path.includes("/files/"));
 
 async function withVictim() {
   const test = createTestApp();
@@ -51,22 +56,32 @@ describe("credentials", () => {
     ["a made-up token", "Bearer a.b.c", "token_invalid"],
     ["two credentials", `Bearer ${keyText("a")} ${keyText("a")}`, "scheme_unsupported"],
     ["no space", `Bearer${keyText("a")}`, "scheme_unsupported"],
-  ])("[Z1] %s: one and the same 401, and the reason only in the log", async (_name, authorization, reason) => {
-    const { app, logged } = createTestApp();
-    const response = await app.request("/v1/agents", { headers: authorization === null ? {} : { authorization } });
-    expect(response.status).toBe(401);
-    expect(response.headers.get("www-authenticate")).toBe('Bearer realm="holdfast"');
-    expect(await problemOf(response)).toEqual({
-      type: "urn:holdfast:problem:unauthenticated",
-      title: "Valid credentials are required.",
-      status: 401,
-      code: "unauthenticated",
-      detail: "Valid credentials are required.",
-      retryable: false,
-      context: {},
-    });
-    expect(logged.at(-1)).toMatchObject({ status: 401, code: "unauthenticated", reason, principal: null });
-  });
+  ])(
+    "[Z1] %s: one and the same 401, and the reason only in the log",
+    async (_name, authorization, reason) => {
+      const { app, logged } = createTestApp();
+      const response = await app.request("/v1/agents", {
+        headers: authorization === null ? {} : { authorization },
+      });
+      expect(response.status).toBe(401);
+      expect(response.headers.get("www-authenticate")).toBe('Bearer realm="holdfast"');
+      expect(await problemOf(response)).toEqual({
+        type: "urn:holdfast:problem:unauthenticated",
+        title: "Valid credentials are required.",
+        status: 401,
+        code: "unauthenticated",
+        detail: "Valid credentials are required.",
+        retryable: false,
+        context: {},
+      });
+      expect(logged.at(-1)).toMatchObject({
+        status: 401,
+        code: "unauthenticated",
+        reason,
+        principal: null,
+      });
+    },
+  );
 
   it("[Z1] revoked and expired keys get that same 401", async () => {
     const { call, addKey, clock, logged } = createTestApp();
@@ -79,7 +94,11 @@ describe("credentials", () => {
 
   it("[Z1] unknown paths and methods under /v1 do not answer without credentials", async () => {
     const { call } = createTestApp();
-    for (const [method, path] of [["GET", "/v1/nothing"], ["PATCH", "/v1/agents"], ["OPTIONS", "/v1/agents"]] as const) {
+    for (const [method, path] of [
+      ["GET", "/v1/nothing"],
+      ["PATCH", "/v1/agents"],
+      ["OPTIONS", "/v1/agents"],
+    ] as const) {
       expect((await call(method, path, { as: null })).status).toBe(401);
     }
   });
@@ -98,7 +117,11 @@ describe("scopes", () => {
   it("[Z2] every action on a thread needs its scope, and without it reaches no object", async () => {
     const { call, addKey, gateway } = createTestApp();
     addKey(keyText("n"), { scopes: [] });
-    for (const [method, path, init] of [...actionsOn(THREAD), ["GET", "/v1/threads"], ["POST", "/v1/tokens", { json: { user: "u" } }]] as const) {
+    for (const [method, path, init] of [
+      ...actionsOn(THREAD),
+      ["GET", "/v1/threads"],
+      ["POST", "/v1/tokens", { json: { user: "u" } }],
+    ] as const) {
       const response = await call(method, path, { ...init, as: keyText("n") });
       expect([method, path, response.status]).toEqual([method, path, 403]);
     }
@@ -108,7 +131,9 @@ describe("scopes", () => {
   it("[Z2] a read key cannot write, and a user token of default scopes can neither export nor erase nor mint", async () => {
     const { call, addKey, mint } = createTestApp();
     addKey(keyText("o"), { scopes: ["threads:read", "files:read"] });
-    expect((await call("POST", `${THREAD}/messages`, { as: keyText("o"), json: { text: "x" } })).status).toBe(403);
+    expect(
+      (await call("POST", `${THREAD}/messages`, { as: keyText("o"), json: { text: "x" } })).status,
+    ).toBe(403);
     const user = await mint("u1");
     await call("POST", `${THREAD}/messages`, { as: user, json: { text: "x" } });
     expect((await call("GET", `${THREAD}/export`, { as: user })).status).toBe(403);
@@ -161,9 +186,14 @@ describe("owners", () => {
 
   it("[Z5] lists show a user its own threads, a service those of its tenant, and no filter widens that", async () => {
     const { call, u2 } = await withVictim();
-    await call("POST", "/v1/agents/analyst/threads/t2/messages", { as: u2, json: { text: "hello" } });
+    await call("POST", "/v1/agents/analyst/threads/t2/messages", {
+      as: u2,
+      json: { text: "hello" },
+    });
     const threadsOf = async (as: string, path = "/v1/threads") => {
-      const { items } = await (await call("GET", path, { as })).json<{ items: { thread: string }[] }>();
+      const { items } = await (
+        await call("GET", path, { as })
+      ).json<{ items: { thread: string }[] }>();
       return items.map(({ thread }) => thread).toSorted();
     };
     expect(await threadsOf(u2)).toEqual(["t2"]);
@@ -178,8 +208,17 @@ describe("owners", () => {
 
   it("[Z5] identity in a body is refused as an unknown field", async () => {
     const { call, u2, gateway } = await withVictim();
-    for (const extra of [{ owner: "u1" }, { tenant: "zeta" }, { thread: "t1" }, { checkpoint: { thread: "t1" } }, { principal: { id: "u1" } }]) {
-      const response = await call("POST", "/v1/agents/analyst/threads/own/messages", { as: u2, json: { text: "x", ...extra } });
+    for (const extra of [
+      { owner: "u1" },
+      { tenant: "zeta" },
+      { thread: "t1" },
+      { checkpoint: { thread: "t1" } },
+      { principal: { id: "u1" } },
+    ]) {
+      const response = await call("POST", "/v1/agents/analyst/threads/own/messages", {
+        as: u2,
+        json: { text: "x", ...extra },
+      });
       expect(response.status).toBe(400);
     }
     expect(gateway.threads.has("v1/acme/analyst/own")).toBe(false);
@@ -197,7 +236,10 @@ describe("owners", () => {
 
   it("[Z2] a service acts for a user only through a token: no header or query makes it one", async () => {
     const { call, gateway } = createTestApp();
-    await call("POST", `${THREAD}/messages`, { json: { text: "x" }, headers: { "x-user": "u1", "x-holdfast-user": "u1", "x-tenant": "zeta" } });
+    await call("POST", `${THREAD}/messages`, {
+      json: { text: "x" },
+      headers: { "x-user": "u1", "x-holdfast-user": "u1", "x-tenant": "zeta" },
+    });
     expect(gateway.threads.get("v1/acme/analyst/t1")?.owner).toBe("key_a");
   });
 
@@ -205,6 +247,8 @@ describe("owners", () => {
     const { call, mint } = createTestApp();
     const asUser = await (await call("GET", "/v1/agents/analyst", { as: await mint("u1") })).text();
     expect(asUser).not.toContain("operator's own words");
-    expect(await (await call("GET", "/v1/agents/analyst")).text()).toContain("operator's own words");
+    expect(await (await call("GET", "/v1/agents/analyst")).text()).toContain(
+      "operator's own words",
+    );
   });
 });

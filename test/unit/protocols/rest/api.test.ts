@@ -7,7 +7,13 @@ import { AppError } from "#shared/errors.ts";
 import { THREAD, createTestApp, keyText, problemOf } from "#test/support/test-app.ts";
 
 const cursor = (seq: number, attempt = 0, offset = 0) => ({ seq, attempt, offset });
-const delta = (seq: number): StreamFrame => ({ type: "delta", cursor: cursor(seq, 1, 2), runId: "run_1", step: 1, text: "hi" });
+const delta = (seq: number): StreamFrame => ({
+  type: "delta",
+  cursor: cursor(seq, 1, 2),
+  runId: "run_1",
+  step: 1,
+  text: "hi",
+});
 const SSE = { accept: "text/event-stream" };
 const ids = (text: string) => [...text.matchAll(/^id: (.+)$/gm)].map(([, id]) => id);
 
@@ -44,13 +50,18 @@ describe("errors", () => {
     const wrong = await call("PATCH", `${THREAD}/files/a.txt`);
     expect(wrong.headers.get("allow")).toBe("DELETE, GET, HEAD, OPTIONS, PUT");
     const options = await call("OPTIONS", `${THREAD}/messages`);
-    expect([options.status, options.headers.get("allow")]).toEqual([204, "GET, HEAD, OPTIONS, POST"]);
+    expect([options.status, options.headers.get("allow")]).toEqual([
+      204,
+      "GET, HEAD, OPTIONS, POST",
+    ]);
     expect(options.headers.get("access-control-allow-origin")).toBeNull();
   });
 
   it("[P1] a defect is 500 `internal`: no message, stack or cause of it leaves, and all of it is logged", async () => {
     const { call, gateway, logged } = createTestApp();
-    gateway.throwNext = new TypeError("cannot read hunter2 of undefined", { cause: new Error("deeper hunter3") });
+    gateway.throwNext = new TypeError("cannot read hunter2 of undefined", {
+      cause: new Error("deeper hunter3"),
+    });
     const response = await call("GET", THREAD);
     const text = await response.text();
     expect(JSON.parse(text)).toMatchObject({ status: 500, code: "internal" });
@@ -62,18 +73,32 @@ describe("errors", () => {
   it.each([
     ["a typed failure", new AppError("unavailable", "10.0.0.1 refused", { retryable: true })],
     ["an object that was reset", Object.assign(new Error("reset"), { durableObjectReset: true })],
-    ["an overloaded object", Object.assign(new Error("too many"), { overloaded: true, remote: true })],
+    [
+      "an overloaded object",
+      Object.assign(new Error("too many"), { overloaded: true, remote: true }),
+    ],
   ])("[P1] %s is 503 and says when to try again", async (_name, error) => {
     const { call, gateway } = createTestApp();
     gateway.throwNext = error;
     const response = await call("GET", THREAD);
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await problemOf(response)).toMatchObject({ code: "unavailable", retryable: true, detail: "The service is not available; try again." });
+    expect(await problemOf(response)).toMatchObject({
+      code: "unavailable",
+      retryable: true,
+      detail: "The service is not available; try again.",
+    });
   });
 
   it("[P1] every response carries an id and the headers that keep a browser from running it", async () => {
     const { call, logged } = createTestApp();
-    for (const path of ["/", "/healthz", "/nothing", "/v1/agents", "/v1/openapi.json", "/v1/reference"]) {
+    for (const path of [
+      "/",
+      "/healthz",
+      "/nothing",
+      "/v1/agents",
+      "/v1/openapi.json",
+      "/v1/reference",
+    ]) {
       const { headers } = await call("GET", path);
       expect(headers.get("x-request-id")).toBe(logged.at(-1)?.requestId);
       expect(headers.get("x-content-type-options")).toBe("nosniff");
@@ -82,7 +107,7 @@ describe("errors", () => {
     }
   });
 
-  it("[L11] the log holds no path, query, body or credential", async () => {
+  it("[P1] the request log holds no path, query, body or credential", async () => {
     const { call, logged } = createTestApp();
     await call("PUT", `${THREAD}/files/ada-lovelace.csv`, { body: "content-canary" });
     await call("POST", `${THREAD}/messages`, { json: { text: "text-canary" } });
@@ -93,14 +118,25 @@ describe("errors", () => {
       "/v1/agents/{agent}/threads/{thread}/messages",
       "/v1/agents/{agent}/threads/{thread}/files",
     ]);
-    expect(logged[0]).toMatchObject({ tenant: "acme", principal: "key_a", method: "PUT", status: 200, code: null, reason: null });
+    expect(logged[0]).toMatchObject({
+      tenant: "acme",
+      principal: "key_a",
+      method: "PUT",
+      status: 200,
+      code: null,
+      reason: null,
+    });
   });
 });
 
 describe("bodies", () => {
   it.each([
     ["an unknown field", { text: "x", txet: "y" }, "/txet"],
-    ["a nested unknown field", { text: "x", output: { name: "n", schema: {}, strict: true } }, "/output/strict"],
+    [
+      "a nested unknown field",
+      { text: "x", output: { name: "n", schema: {}, strict: true } },
+      "/output/strict",
+    ],
     ["a field named __proto__", JSON.parse('{"text":"x","__proto__":{"a":1}}'), "/__proto__"],
     ["a missing field", {}, "/text"],
     ["a wrong type", { text: 7 }, "/text"],
@@ -110,7 +146,7 @@ describe("bodies", () => {
     ["a message id outside the alphabet", { text: "x", messageId: "a/b" }, "/messageId"],
     ["not an object", ["x"], ""],
     ["null", null, ""],
-  ])("[P1] %s is refused, naming its path", async (_name, json, path) => {
+  ])("[P6] %s is refused, naming its path", async (_name, json, path) => {
     const { call, gateway } = createTestApp();
     const response = await call("POST", `${THREAD}/messages`, { json });
     expect(response.status).toBe(400);
@@ -121,13 +157,15 @@ describe("bodies", () => {
     expect(gateway.calls).toEqual([]);
   });
 
-  it("[P1] what was sent is not sent back", async () => {
+  it("[P6] what was sent is not sent back", async () => {
     const { call } = createTestApp();
-    const response = await call("POST", `${THREAD}/messages`, { json: { text: "x", delivery: "hunter2", messageId: "hunter 3" } });
+    const response = await call("POST", `${THREAD}/messages`, {
+      json: { text: "x", delivery: "hunter2", messageId: "hunter 3" },
+    });
     expect(await response.text()).not.toContain("hunter");
   });
 
-  it("[P1] a state beyond a megabyte is `state_too_large` and leaves the old one (handed case B16)", async () => {
+  it("[P6] a state beyond a megabyte is `state_too_large` and leaves the old one (handed case B16)", async () => {
     const { call } = createTestApp();
     await call("POST", `${THREAD}/messages`, { json: { text: "x" } });
     await call("PUT", `${THREAD}/state`, { json: { a: 1 } });
@@ -137,11 +175,20 @@ describe("bodies", () => {
     expect(await (await call("GET", `${THREAD}/state`)).json()).toEqual({ a: 1 });
   });
 
-  it("[P1] optional bodies may be left out, and a malformed one is still refused", async () => {
+  it("[P6] optional bodies may be left out, and a malformed one is still refused", async () => {
     const { call } = createTestApp();
     expect((await call("POST", "/v1/agents/analyst/threads")).status).toBe(201);
-    expect((await call("POST", "/v1/agents/analyst/threads", { body: "{", headers: { "content-type": "application/json" } })).status).toBe(400);
-    expect((await call("POST", "/v1/agents/analyst/threads", { body: "title=x" })).status).toBe(400);
+    expect(
+      (
+        await call("POST", "/v1/agents/analyst/threads", {
+          body: "{",
+          headers: { "content-type": "application/json" },
+        })
+      ).status,
+    ).toBe(400);
+    expect((await call("POST", "/v1/agents/analyst/threads", { body: "title=x" })).status).toBe(
+      400,
+    );
   });
 });
 
@@ -150,7 +197,8 @@ describe("idempotency", () => {
 
   it("[K2] the same message under one key is one message with one receipt; another body is refused", async () => {
     const { call, gateway } = createTestApp();
-    const send = (text: string) => call("POST", `${THREAD}/messages`, { json: { text }, headers: key });
+    const send = (text: string) =>
+      call("POST", `${THREAD}/messages`, { json: { text }, headers: key });
     const first = await (await send("one")).json();
     expect(await (await send("one")).json()).toEqual(first);
     const other = await send("two");
@@ -161,14 +209,16 @@ describe("idempotency", () => {
 
   it("[K2] the same message id is the same message", async () => {
     const { call, gateway } = createTestApp();
-    const send = () => call("POST", `${THREAD}/messages`, { json: { text: "one", messageId: "m1" } });
+    const send = () =>
+      call("POST", `${THREAD}/messages`, { json: { text: "one", messageId: "m1" } });
     expect(await (await send()).json()).toEqual(await (await send()).json());
     expect(gateway.threads.get("v1/acme/analyst/t1")?.texts).toHaveLength(1);
   });
 
   it("[K2] creating without an id twice under one key is one thread; per principal, agent and key", async () => {
     const { call, mint, gateway } = createTestApp();
-    const create = async (as: string, json: unknown = {}) => call("POST", "/v1/agents/analyst/threads", { as, json, headers: key });
+    const create = async (as: string, json: unknown = {}) =>
+      call("POST", "/v1/agents/analyst/threads", { as, json, headers: key });
     const u1 = await mint("u1");
     const first = await create(u1);
     const again = await create(u1);
@@ -185,23 +235,34 @@ describe("idempotency", () => {
     for (const body of ["one", "one"]) {
       expect((await call("PUT", `${THREAD}/files/a.txt`, { body, headers: key })).status).toBe(200);
     }
-    expect((await call("PUT", `${THREAD}/files/a.txt`, { body: "two", headers: key })).status).toBe(409);
+    expect((await call("PUT", `${THREAD}/files/a.txt`, { body: "two", headers: key })).status).toBe(
+      409,
+    );
     expect(gateway.threads.get("v1/acme/analyst/t1")?.seq).toBe(2);
   });
 
-  it.each([" ", "a".repeat(129), "\u00e9"])("[K2] a key that is no key is refused: %j", async (value) => {
-    const { call, gateway } = createTestApp();
-    const response = await call("POST", `${THREAD}/messages`, { json: { text: "x" }, headers: { "idempotency-key": value } });
-    expect(response.status).toBe(400);
-    expect(gateway.calls).toEqual([]);
-  });
+  it.each([" ", "a".repeat(129), "\u00e9"])(
+    "[K2] a key that is no key is refused: %j",
+    async (value) => {
+      const { call, gateway } = createTestApp();
+      const response = await call("POST", `${THREAD}/messages`, {
+        json: { text: "x" },
+        headers: { "idempotency-key": value },
+      });
+      expect(response.status).toBe(400);
+      expect(gateway.calls).toEqual([]);
+    },
+  );
 });
 
 describe("messages", () => {
   it("[K1] a message is accepted with where to find its run and its stream", async () => {
     const { call } = createTestApp();
     const response = await call("POST", `${THREAD}/messages`, { json: { text: "hello" } });
-    expect([response.status, response.headers.get("location")]).toEqual([202, `${THREAD}/runs/run_1`]);
+    expect([response.status, response.headers.get("location")]).toEqual([
+      202,
+      `${THREAD}/runs/run_1`,
+    ]);
     expect(await response.json()).toEqual({
       seq: 2,
       runId: "run_1",
@@ -217,12 +278,20 @@ describe("messages", () => {
   it("[P2] with Accept: text/event-stream the answer is the stream of that run, and its URL resumes it", async () => {
     const { call, gateway } = createTestApp();
     gateway.frames.push(delta(3), { type: "caught_up", cursor: cursor(3) });
-    const response = await call("POST", `${THREAD}/messages`, { json: { text: "hello" }, headers: SSE });
-    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream; charset=utf-8"]);
+    const response = await call("POST", `${THREAD}/messages`, {
+      json: { text: "hello" },
+      headers: SSE,
+    });
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      200,
+      "text/event-stream; charset=utf-8",
+    ]);
     expect(response.headers.get("location")).toBe(`${THREAD}/runs/run_1`);
     expect(ids(await response.text())).toEqual(["3.1.2", "3.0.0"]);
     expect(gateway.streamsOpened).toEqual([{ from: "2.0.0", runId: "run_1", deltas: true }]);
-    const { stream } = await (await call("POST", `${THREAD}/messages`, { json: { text: "again" } })).json<{ stream: string }>();
+    const { stream } = await (
+      await call("POST", `${THREAD}/messages`, { json: { text: "again" } })
+    ).json<{ stream: string }>();
     await (await call("GET", stream, { headers: SSE })).text();
     expect(gateway.streamsOpened.at(-1)).toEqual({ from: "3.0.0", runId: "run_2", deltas: true });
   });
@@ -238,9 +307,13 @@ describe("events", () => {
   it("[P2] a stream begins after Last-Event-ID, which goes before ?from=", async () => {
     const { call, gateway } = await withThread();
     gateway.frames.push(delta(1), delta(2), delta(3));
-    const resume = await call("GET", `${THREAD}/events?from=1`, { headers: { ...SSE, "last-event-id": "2.1.2" } });
+    const resume = await call("GET", `${THREAD}/events?from=1`, {
+      headers: { ...SSE, "last-event-id": "2.1.2" },
+    });
     expect(ids(await resume.text())).toEqual(["3.1.2"]);
-    const from = await call("GET", `${THREAD}/events?from=1.0.0&run=run_1&deltas=0`, { headers: SSE });
+    const from = await call("GET", `${THREAD}/events?from=1.0.0&run=run_1&deltas=0`, {
+      headers: SSE,
+    });
     await from.text();
     expect(gateway.streamsOpened).toEqual([
       { from: "2.1.2", runId: null, deltas: true },
@@ -252,9 +325,14 @@ describe("events", () => {
     "[P2] Last-Event-ID %j is a clear 400 and opens nothing",
     async (lastEventId) => {
       const { call, gateway } = await withThread();
-      const response = await call("GET", `${THREAD}/events`, { headers: { ...SSE, "last-event-id": lastEventId } });
+      const response = await call("GET", `${THREAD}/events`, {
+        headers: { ...SSE, "last-event-id": lastEventId },
+      });
       expect(response.status).toBe(400);
-      expect(await problemOf(response)).toMatchObject({ code: "invalid_request", detail: expect.stringContaining("Last-Event-ID") });
+      expect(await problemOf(response)).toMatchObject({
+        code: "invalid_request",
+        detail: expect.stringContaining("Last-Event-ID"),
+      });
       expect(gateway.streamsOpened).toEqual([]);
     },
   );
@@ -277,7 +355,17 @@ describe("events", () => {
   it("[P4] no GET or HEAD calls a method that changes something", async () => {
     const { call, gateway } = await withThread();
     gateway.calls.length = 0;
-    const suffixes = ["", "/messages", "/runs", "/runs/run_1", "/events", "/state", "/files", "/files/a", "/export"];
+    const suffixes = [
+      "",
+      "/messages",
+      "/runs",
+      "/runs/run_1",
+      "/events",
+      "/state",
+      "/files",
+      "/files/a",
+      "/export",
+    ];
     for (const method of ["GET", "HEAD"]) {
       for (const suffix of suffixes) {
         await (await call(method, THREAD + suffix)).text();
@@ -285,28 +373,49 @@ describe("events", () => {
       }
     }
     const methods = new Set(gateway.calls.map((each) => each.split(" ")[0]));
-    expect([...methods].toSorted()).toEqual(["events", "export", "files", "messages", "readFile", "run", "runs", "view"]);
+    expect([...methods].toSorted()).toEqual([
+      "events",
+      "export",
+      "files",
+      "messages",
+      "readFile",
+      "run",
+      "runs",
+      "view",
+    ]);
     expect(gateway.threads.size).toBe(1);
   });
 
   it("[L3] an export is the audit's format, page by page up to the head of its beginning", async () => {
     const { call, gateway } = await withThread();
-    for (const text of ["a", "b", "c"]) await call("POST", `${THREAD}/messages`, { json: { text } });
+    for (const text of ["a", "b", "c"])
+      await call("POST", `${THREAD}/messages`, { json: { text } });
     gateway.calls.length = 0;
     const response = await call("GET", `${THREAD}/export`);
     expect(response.headers.get("content-type")).toBe("application/jsonl");
     const text = await response.text();
-    const [manifest, ...events] = text.trimEnd().split("\n").map((line) => JSON.parse(line) as Record<string, unknown>);
+    const [manifest, ...events] = text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(manifest).toMatchObject({ format: "holdfast-log/1", logId: "log_1", head: { seq: 5 } });
     expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
-    expect(gateway.calls.map((each) => each.split(" ")[0])).toEqual(["view", "export", "export", "export"]);
+    expect(gateway.calls.map((each) => each.split(" ")[0])).toEqual([
+      "view",
+      "export",
+      "export",
+      "export",
+    ]);
     // The fake's chain is made up: the verifier reads the format and then says so.
-    expect(verifyExport(text, new NodeHasher())).not.toMatchObject({ error: { reason: expect.stringMatching(/manifest|line/) } });
+    expect(verifyExport(text, new NodeHasher())).not.toMatchObject({
+      error: { reason: expect.stringMatching(/manifest|line/) },
+    });
   });
 
   it("[L3] an export whose later page fails is broken off, never short", async () => {
     const { call, gateway } = await withThread();
-    for (const text of ["a", "b", "c"]) await call("POST", `${THREAD}/messages`, { json: { text } });
+    for (const text of ["a", "b", "c"])
+      await call("POST", `${THREAD}/messages`, { json: { text } });
     const response = await call("GET", `${THREAD}/export`);
     gateway.throwNext = new Error("reset");
     await expect(response.text()).rejects.toThrow();
@@ -320,7 +429,7 @@ describe("events", () => {
 });
 
 describe("waiting for the directory", () => {
-  it("[K1] once a thread exists and a key is known, no request but a list asks D1", async () => {
+  it("[Z7] once a thread exists and a key is known, no request but a list asks D1", async () => {
     const { call, directory, keys, addKey } = createTestApp();
     addKey(keyText("w"));
     const as = keyText("w");
@@ -330,7 +439,8 @@ describe("waiting for the directory", () => {
     await call("POST", `${THREAD}/messages`, { as, json: { text: "y" } });
     await call("PUT", `${THREAD}/files/a.txt`, { as, body: "x" });
     await call("PUT", `${THREAD}/state`, { as, json: {} });
-    for (const path of ["", "/messages", "/runs", "/events", "/files", "/files/a.txt", "/export"]) await call("GET", THREAD + path, { as });
+    for (const path of ["", "/messages", "/runs", "/events", "/files", "/files/a.txt", "/export"])
+      await call("GET", THREAD + path, { as });
     expect([directory.calls, keys.lookups]).toEqual([0, 0]);
   });
 });

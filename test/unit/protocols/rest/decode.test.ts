@@ -25,12 +25,30 @@ describe("stream positions", () => {
   });
 
   it("[P2] a bare seq is a position after all of it", () => {
-    expect(parseCursor("7", "from")).toEqual({ ok: true, value: { seq: 7, attempt: 0, offset: 0 } });
+    expect(parseCursor("7", "from")).toEqual({
+      ok: true,
+      value: { seq: 7, attempt: 0, offset: 0 },
+    });
   });
 
   it.each([
-    "", " ", "1.2", "1.2.3.4", "-1.0.0", "1.-2.0", "01.0.0", "1.0.0 ", "1e3.0.0", "0x1.0.0", "1.0.0\n", "NaN",
-    "9999999999999999.0.0", "1.0.9999999999", "undefined", "١.٠.٠", "1,0,0",
+    "",
+    " ",
+    "1.2",
+    "1.2.3.4",
+    "-1.0.0",
+    "1.-2.0",
+    "01.0.0",
+    "1.0.0 ",
+    "1e3.0.0",
+    "0x1.0.0",
+    "1.0.0\n",
+    "NaN",
+    "9999999999999999.0.0",
+    "1.0.9999999999",
+    "undefined",
+    "١.٠.٠",
+    "1,0,0",
   ])("[P2] garbage is refused with what would have been right: %j", (text) => {
     expect(parseCursor(text, "Last-Event-ID")).toMatchObject({
       ok: false,
@@ -53,12 +71,21 @@ describe("headers", () => {
     expect(acceptsEventStream(accept)).toBe(expected);
   });
 
-  it.each(["a", "6f1c-…".slice(0, 5), "a b", "~".repeat(128)])("[K2] takes the idempotency key %j", (key) => {
-    expect(parseIdempotencyKey(key)).toEqual({ ok: true, value: key });
-  });
-  it.each(["", " ", " a", "a ", "a".repeat(129), "a\tb", "é", "a\u0000"])("[K2] refuses the idempotency key %j", (key) => {
-    expect(parseIdempotencyKey(key)).toMatchObject({ ok: false, error: { code: "invalid_request" } });
-  });
+  it.each(["a", "6f1c-…".slice(0, 5), "a b", "~".repeat(128)])(
+    "[K2] takes the idempotency key %j",
+    (key) => {
+      expect(parseIdempotencyKey(key)).toEqual({ ok: true, value: key });
+    },
+  );
+  it.each(["", " ", " a", "a ", "a".repeat(129), "a\tb", "é", "a\u0000"])(
+    "[K2] refuses the idempotency key %j",
+    (key) => {
+      expect(parseIdempotencyKey(key)).toMatchObject({
+        ok: false,
+        error: { code: "invalid_request" },
+      });
+    },
+  );
 });
 
 describe("page tokens of thread lists", () => {
@@ -73,7 +100,7 @@ describe("page tokens of thread lists", () => {
     updatedAt: 1,
   };
 
-  it("[Z5] name a place in the order and nothing of its tenant", () => {
+  it("[P7] name a place in the order and nothing of its tenant", () => {
     const { next, items } = encodeThreadList([record], 1);
     expect(next).toBe("1700000000000.analyst.t_1-x");
     expect(parseThreadPosition(next ?? "")).toEqual({
@@ -83,12 +110,21 @@ describe("page tokens of thread lists", () => {
     expect(items[0]).not.toHaveProperty("tenant");
   });
 
-  it.each(["", "1", "1.analyst", "x.analyst.t1", "1.Analyst.t1", "1.analyst.t 1", "1.analyst.t1.more", "-1.analyst.t1"])(
-    "[P1] %j is refused",
-    (text) => {
-      expect(parseThreadPosition(text)).toMatchObject({ ok: false, error: { code: "invalid_request" } });
-    },
-  );
+  it.each([
+    "",
+    "1",
+    "1.analyst",
+    "x.analyst.t1",
+    "1.Analyst.t1",
+    "1.analyst.t 1",
+    "1.analyst.t1.more",
+    "-1.analyst.t1",
+  ])("[P7] %j is refused", (text) => {
+    expect(parseThreadPosition(text)).toMatchObject({
+      ok: false,
+      error: { code: "invalid_request" },
+    });
+  });
 });
 
 describe("file paths", () => {
@@ -109,7 +145,10 @@ describe("file paths", () => {
   });
 
   it.each(["", "%", "%zz", "%ff", "%ed%a0%80", "a%c3"])("[T7] %j is no path", (rest) => {
-    expect(parseFilePath(url(rest))).toMatchObject({ ok: false, error: { code: "file_path_invalid" } });
+    expect(parseFilePath(url(rest))).toMatchObject({
+      ok: false,
+      error: { code: "file_path_invalid" },
+    });
   });
 });
 
@@ -127,11 +166,11 @@ describe("ranges", () => {
     ["bytes=0-1,3-4", null],
     ["items=0-1", null],
     [undefined, null],
-  ])("[T4] %j of ten bytes is %j", (header, expected) => {
+  ])("[P8] %j of ten bytes is %j", (header, expected) => {
     expect(parseRange(header, 10)).toEqual(expected);
   });
 
-  it("[T4] nothing can be taken from an empty file", () => {
+  it("[P8] nothing can be taken from an empty file", () => {
     expect(parseRange("bytes=0-", 0)).toBe("unsatisfiable");
   });
 });

@@ -8,7 +8,11 @@ const FILE = join(import.meta.dirname, "../../../../docs/openapi.json");
 
 interface Operation {
   readonly operationId: string;
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: { readonly type?: string } }[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly schema: { readonly type?: string };
+  }[];
   readonly requestBody?: { readonly content: Record<string, unknown> };
   readonly responses: Record<string, unknown>;
   readonly security: readonly Record<string, readonly string[]>[];
@@ -34,24 +38,42 @@ describe("OpenAPI document", () => {
 
   it("[P5] describes exactly the routes that are served", () => {
     const served = app.routes
-      .filter(({ method, path }) => method !== "ALL" && path.startsWith("/v1/") && !/\/(openapi\.json|reference(\.js)?)$/.test(path))
-      .map(({ method, path }) => `${method.toLowerCase()} ${path.replace(/\/\*$/, "/:path").replace(/^\/v1/, "")}`);
-    const described = operations.map(({ method, path }) => `${method} ${path.replaceAll(/\{(\w+)\}/g, ":$1")}`);
+      .filter(
+        ({ method, path }) =>
+          method !== "ALL" &&
+          path.startsWith("/v1/") &&
+          !/\/(openapi\.json|reference(\.js)?)$/.test(path),
+      )
+      .map(
+        ({ method, path }) =>
+          `${method.toLowerCase()} ${path.replace(/\/\*$/, "/:path").replace(/^\/v1/, "")}`,
+      );
+    const described = operations.map(
+      ({ method, path }) => `${method} ${path.replaceAll(/\{(\w+)\}/g, ":$1")}`,
+    );
     expect(described.toSorted()).toEqual(served.toSorted());
     expect(described.length).toBeGreaterThan(20);
   });
 
   it("[P5] every reference resolves and every component is used", () => {
-    const refs = new Set([...text.matchAll(/"\$ref": "#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name));
+    const refs = new Set(
+      [...text.matchAll(/"\$ref": "#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name),
+    );
     expect([...refs].toSorted()).toEqual(Object.keys(document.components.schemas).toSorted());
   });
 
   it("[P5] every operation has a unique id, its path parameters, a scope and a described failure", () => {
     expect(document.openapi).toBe("3.1.0");
-    expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
+    expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(
+      operations.length,
+    );
     for (const { path, operation } of operations) {
-      const declared = (operation.parameters ?? []).filter((each) => each.in === "path").map(({ name }) => name);
-      expect(declared.toSorted(), path).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).toSorted());
+      const declared = (operation.parameters ?? [])
+        .filter((each) => each.in === "path")
+        .map(({ name }) => name);
+      expect(declared.toSorted(), path).toEqual(
+        [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).toSorted(),
+      );
       expect(operation.responses, path).toHaveProperty("default");
       expect(operation.security[0]?.["bearer"], path).toHaveLength(1);
     }
@@ -61,7 +83,9 @@ describe("OpenAPI document", () => {
     const body = document.components.schemas["SendMessage"] as Record<string, unknown>;
     expect(body).toMatchObject({ additionalProperties: false, required: ["text"] });
     const example = (body["properties"] as Record<string, { example?: string }>)["text"]?.example;
-    const response = await call("POST", "/v1/agents/analyst/threads/t1/messages", { json: { text: example } });
+    const response = await call("POST", "/v1/agents/analyst/threads/t1/messages", {
+      json: { text: example },
+    });
     expect(response.status).toBe(202);
   });
 
@@ -69,10 +93,13 @@ describe("OpenAPI document", () => {
     const thread = "/v1/agents/analyst/threads/t9";
     await call("POST", `${thread}/messages`, { json: { text: "x" } });
     await call("PUT", `${thread}/files/a.txt`, { body: "x" });
-    const required = (name: string) => (document.components.schemas[name] as { required: string[] }).required.toSorted();
-    const read = async (path: string) => (await call("GET", path)).json<{ readonly items?: readonly object[] }>();
+    const required = (name: string) =>
+      (document.components.schemas[name] as { required: string[] }).required.toSorted();
+    const read = async (path: string) =>
+      (await call("GET", path)).json<{ readonly items?: readonly object[] }>();
     const keysOf = async (path: string) => Object.keys(await read(path)).toSorted();
-    const itemKeysOf = async (path: string) => Object.keys((await read(path)).items?.[0] ?? {}).toSorted();
+    const itemKeysOf = async (path: string) =>
+      Object.keys((await read(path)).items?.[0] ?? {}).toSorted();
     expect(await keysOf(thread)).toEqual(required("Thread"));
     expect(await keysOf(`${thread}/runs/run_1`)).toEqual(required("Run"));
     expect(await itemKeysOf(`${thread}/messages`)).toEqual(required("Message"));

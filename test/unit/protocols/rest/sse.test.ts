@@ -5,9 +5,18 @@ import { utf8 } from "#shared/json.ts";
 
 const never = () => () => {};
 const cursor = (seq: number, attempt = 0, offset = 0) => ({ seq, attempt, offset });
-const delta = (seq: number, text: string) => ({ type: "delta", cursor: cursor(seq, 1, text.length), runId: "r", step: 1, text });
+const delta = (seq: number, text: string) => ({
+  type: "delta",
+  cursor: cursor(seq, 1, text.length),
+  runId: "r",
+  step: 1,
+  text,
+});
 
-function upstream(chunks: readonly Uint8Array[], end: "close" | "fail" = "close"): ReadableStream<Uint8Array> {
+function upstream(
+  chunks: readonly Uint8Array[],
+  end: "close" | "fail" = "close",
+): ReadableStream<Uint8Array> {
   const rest = [...chunks];
   return new ReadableStream({
     pull(controller) {
@@ -18,7 +27,8 @@ function upstream(chunks: readonly Uint8Array[], end: "close" | "fail" = "close"
     },
   });
 }
-const lines = (...frames: unknown[]) => utf8(frames.map((frame) => `${JSON.stringify(frame)}\n`).join(""));
+const lines = (...frames: unknown[]) =>
+  utf8(frames.map((frame) => `${JSON.stringify(frame)}\n`).join(""));
 const read = (frames: ReadableStream<Uint8Array>) =>
   new Response(toEventStream(frames, { requestId: "req_1", every: never })).text();
 
@@ -28,12 +38,20 @@ function events(text: string) {
     .split("\n\n")
     .map((block) => block.split("\n").filter((line) => line !== "" && !line.startsWith(":")))
     .filter((block) => block.some((line) => line.startsWith("data:")))
-    .map((block) => Object.fromEntries(block.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)])));
+    .map((block) =>
+      Object.fromEntries(
+        block.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]),
+      ),
+    );
 }
 
 describe("event stream", () => {
   it("[P2] every frame is one event with its position as id", async () => {
-    const event = { header: { seq: 3, type: "run.started" }, hash: "h", payload: { a: "line\nbreak\r\u2028" } };
+    const event = {
+      header: { seq: 3, type: "run.started" },
+      hash: "h",
+      payload: { a: "line\nbreak\r\u2028" },
+    };
     const text = await read(
       upstream([
         lines(
@@ -73,7 +91,12 @@ describe("event stream", () => {
     expect(rest).toEqual([]);
     expect(error).toMatchObject({ event: "error" });
     expect(error).not.toHaveProperty("id");
-    expect(JSON.parse(error?.["data"] ?? "")).toMatchObject({ code: "unavailable", status: 503, requestId: "req_1", retryable: true });
+    expect(JSON.parse(error?.["data"] ?? "")).toMatchObject({
+      code: "unavailable",
+      status: 503,
+      requestId: "req_1",
+      retryable: true,
+    });
     expect(text).not.toContain("10.0.0.1");
   });
 
@@ -82,18 +105,22 @@ describe("event stream", () => {
     expect(events(text).map(({ event }) => event)).toEqual(["error"]);
   });
 
-  it.each(["not json", "[]", "null", '{"type":"delta"}', '{"type":"made_up","cursor":{"seq":1,"attempt":0,"offset":0}}', '{"type":"delta","cursor":{"seq":"1\\nevent: x","attempt":0,"offset":0}}'])(
-    "[P1] a malformed frame ends the stream and stops its source: %s",
-    async (line) => {
-      let cancelled = false;
-      const source = new ReadableStream<Uint8Array>({
-        start: (controller) => controller.enqueue(utf8(`${line}\n`)),
-        cancel: () => void (cancelled = true),
-      });
-      expect(events(await read(source)).map(({ event }) => event)).toEqual(["error"]);
-      expect(cancelled).toBe(true);
-    },
-  );
+  it.each([
+    "not json",
+    "[]",
+    "null",
+    '{"type":"delta"}',
+    '{"type":"made_up","cursor":{"seq":1,"attempt":0,"offset":0}}',
+    '{"type":"delta","cursor":{"seq":"1\\nevent: x","attempt":0,"offset":0}}',
+  ])("[P1] a malformed frame ends the stream and stops its source: %s", async (line) => {
+    let cancelled = false;
+    const source = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(utf8(`${line}\n`)),
+      cancel: () => void (cancelled = true),
+    });
+    expect(events(await read(source)).map(({ event }) => event)).toEqual(["error"]);
+    expect(cancelled).toBe(true);
+  });
 
   it("[P2] a client that leaves stops the timer and the source", async () => {
     let cancelled = false;
