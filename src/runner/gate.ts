@@ -219,17 +219,15 @@ function toFileDrafts(
 ): readonly ThreadDraft[] {
   if (outcome.changes.length === 0) return [];
   const scope = outcome.drafts[0]?.scope ?? {};
-  return workspace
-    .commit(outcome.changes)
-    .map((change): ThreadDraft =>
-      change.type === "written"
-        ? {
-            type: "file.written",
-            payload: { path: change.path, digest: change.digest, bytes: change.bytes },
-            scope: toFileScope(scope),
-          }
-        : { type: "file.deleted", payload: { path: change.path }, scope: toFileScope(scope) },
-    );
+  return workspace.commit(outcome.changes).map((change): ThreadDraft =>
+    change.type === "written"
+      ? {
+          type: "file.written",
+          payload: { path: change.path, digest: change.digest, bytes: change.bytes },
+          scope: toFileScope(scope),
+        }
+      : { type: "file.deleted", payload: { path: change.path }, scope: toFileScope(scope) },
+  );
 }
 
 function toFileScope(scope: NonNullable<ThreadDraft["scope"]>): NonNullable<ThreadDraft["scope"]> {

@@ -82,6 +82,10 @@ export class ThreadRuntime {
   get state(): ThreadState {
     return this.#journal.state;
   }
+  /** Why this runtime takes nothing any more: its host opens a new one. Null while it works. */
+  get closed(): string | null {
+    return this.#journal.closed;
+  }
   get mode(): LogMode {
     return this.#journal.mode;
   }
@@ -232,11 +236,12 @@ export class ThreadRuntime {
     return closed === null ? null : { reason: "read_only", code: "unavailable", message: closed };
   }
 
-  /** Another writer has taken over: this one says no from here on, and harms nothing (L5, G10). */
+  /** Another process writes this log: this one says no from here on, and harms nothing (L5, G10). */
   #closeWhenStale(error: unknown): Extract<SubmitRefusal, { reason: "read_only" }> | null {
-    if (!isAppError(error) || error.code !== "stale_epoch") return null;
+    if (!isAppError(error) || (error.code !== "stale_epoch" && error.code !== "conflict"))
+      return null;
     this.#journal.close("another process has taken this thread over");
-    return { reason: "read_only", code: "stale_epoch", message: error.message };
+    return { reason: "read_only", code: error.code, message: error.message };
   }
 }
 

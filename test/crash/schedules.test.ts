@@ -144,9 +144,11 @@ class Schedule {
         const again = this.#sent[this.random(this.#sent.length)];
         return again === undefined ? undefined : this.#send(again.id, again.delivery);
       }
-      case 4:
-        this.thread.cancel(`run_${1 + this.random(Math.max(1, this.#sent.length))}`);
+      case 4: {
+        const run = `run_${1 + this.random(Math.max(1, this.#sent.length))}`;
+        this.#command(() => this.thread.cancel(run));
         return;
+      }
       case 5:
         return this.thread.timers.advance(this.random(2_000));
       default:
@@ -155,29 +157,31 @@ class Schedule {
   }
 
   #send(id: number, delivery: Delivery): void {
-    const sent = this.thread.send(`message ${id}`, {
-      messageId: `msg_${id}`,
-      runId: `run_${id}`,
-      key: `k${id}`,
-      delivery,
-    });
-    const known = this.#sent.some((item) => item.id === id);
-    if (sent.ok && !known) this.#sent.push({ id, delivery });
+    const sending = { messageId: `msg_${id}`, runId: `run_${id}`, key: `k${id}`, delivery };
+    const isTaken = this.#command(() => this.thread.send(`message ${id}`, sending));
+    const isKnown = this.#sent.some((item) => item.id === id);
+    if (isTaken && !isKnown) this.#sent.push({ id, delivery });
+  }
+
+  /** A process that lost its log to another is opened again by its host, and the client retries. */
+  #command(command: () => { readonly ok: boolean }): boolean {
+    const answer = command();
+    if (this.thread.runtime.closed === null) return answer.ok;
+    this.#reopen();
+    return command().ok;
   }
 
   #drive(): void {
-    this.thread.runtime.drive().catch((error: unknown) => {
-      // A process that lost its log to another is opened again by its host; anything else is a defect.
-      if (!(error instanceof Error) || !("code" in error) || error.code !== "conflict")
-        this.faults.push(error);
-    });
+    this.thread.runtime.drive().catch((error: unknown) => this.faults.push(error));
   }
 
   async #settle(): Promise<void> {
     await tick();
     this.thread.runtime.abort("restarted");
-    this.#reopen();
-    await this.thread.finish();
+    do {
+      this.#reopen();
+      await this.thread.finish();
+    } while (this.thread.runtime.closed !== null);
     // The database is used again: from here on nothing of this schedule may write.
     for (const runtime of this.#left) runtime.abort("the schedule is over");
   }
