@@ -34,7 +34,13 @@ const folder = mkdtempSync(join(tmpdir(), "holdfast-bundle-"));
 try {
   const metafile = join(folder, "meta.json");
   const out = ["--outdir", join(folder, "out"), `--metafile=${metafile}`];
-  await mustRun("Building the Worker", "wrangler", ["deploy", "--dry-run", "-c", "wrangler.toml", ...out]);
+  await mustRun("Building the Worker", "wrangler", [
+    "deploy",
+    "--dry-run",
+    "-c",
+    "wrangler.toml",
+    ...out,
+  ]);
   const built = readdirSync(join(folder, "out")).filter((name) => !/\.(map|md)$/.test(name));
   const files = built.map((name) => join(folder, "out", name));
   const raw = files.reduce((sum, file) => sum + statSync(file).size, 0);
@@ -53,7 +59,9 @@ try {
     .map(([name]) => name)
     .filter((name) => name !== "(own code)" && !reasons.includes(`- **${name}**: `));
   if (unexplained.length > 0) {
-    say(`Over ${LIMIT_KIB} KiB without a reason in docs/dependencies.md: ${unexplained.join(", ")}`);
+    say(
+      `Over ${LIMIT_KIB} KiB without a reason in docs/dependencies.md: ${unexplained.join(", ")}`,
+    );
     process.exitCode = 1;
   }
 } finally {
