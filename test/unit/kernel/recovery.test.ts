@@ -153,6 +153,29 @@ describe("a model call whose process died", () => {
 });
 
 describe("the bound of recovery", () => {
+  test("[K15] does not count a check that found that nothing had happened: nobody died", () => {
+    const driver = inCall("book", "look");
+    driver.crash();
+    driver.pumpAll();
+    const look = driver.flights.find(
+      ({ effect }) => effect.type === "call_tool" && effect.name === "look",
+    );
+    driver.finishTool({ callId: look?.effect.type === "call_tool" ? look.effect.callId : "" });
+    expect(driver.state.run?.recoveries).toBe(0);
+    const { effect, intentId } = driver.flights[0] ?? { effect: null, intentId: "" };
+    if (effect?.type !== "call_tool") throw new Error("the check is in flight");
+    const { runId: run, step, callId: call, attempt } = effect;
+    driver.append([
+      {
+        type: "tool.interrupted",
+        payload: { next: "rerun" },
+        scope: { run, step, call, attempt, cause: intentId },
+      },
+    ]);
+    expect(driver.state.run?.recoveries).toBe(0);
+    expect(driver.effects()).toMatchObject([{ type: "call_tool", mode: "execute", attempt: 3 }]);
+  });
+
   test("[K15] counts one death once, however many calls died in it", () => {
     const driver = inCall("look", "put", "look", "put");
     driver.crash();

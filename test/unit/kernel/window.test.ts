@@ -43,6 +43,11 @@ describe("trimming", () => {
     expect(seqs(trimWindow(window, { budget: 150, planSeq: null }))).toEqual([1, 6, 7]);
   });
 
+  test("[K8] keeps the newest step also when a note or the plan stands behind it", () => {
+    const window = [entry(1, "user", 10), ...step(2, 40), ...step(4, 40), entry(6, "context", 10)];
+    expect(seqs(trimWindow(window, { budget: 110, planSeq: null }))).toEqual([1, 4, 5, 6]);
+  });
+
   test("[K8] goes below three quarters of the budget, so that the next trim is far", () => {
     const window = Array.from({ length: 40 }, (_, i) => entry(i + 1, "user", 20));
     const kept = trimWindow(window, { budget: 900, planSeq: null });
