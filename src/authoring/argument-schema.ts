@@ -32,7 +32,7 @@ export function fromZodObject(input: z.ZodObject): ArgumentSchema {
 /** Keeps the given schema as it is, for the model and the pin; zod only parses by it. */
 export function fromJsonSchema(inputSchema: JsonObject): ArgumentSchema {
   if (inputSchema["type"] !== "object") throw new TypeError("the input schema must be of type object");
-  const schema = z.fromJSONSchema(inputSchema as Parameters<typeof z.fromJSONSchema>[0]);
+  const schema = z.fromJSONSchema(inputSchema);
   return { inputSchema, parse: (args) => parseWith(schema, args) };
 }
 

@@ -6,7 +6,7 @@
  */
 export function matchesGlob(pattern: string, path: string): boolean {
   const tokens = pattern.match(/\*\*\/?|\*|\?|[^*?]/gu) ?? [];
-  const characters = [...path];
+  const characters = Array.from(path);
   // reachable[i]: the tokens so far can match exactly the first i characters.
   let reachable = characters.map(() => false);
   reachable.unshift(true);

@@ -90,7 +90,7 @@ class QuickJsSandbox implements Sandbox {
     if (request.signal.aborted) return { ok: false, code: "exec_cancelled", message: "cancelled before it began" };
     const stop = new StopSwitch(request, this.#clock);
     try {
-      return runOnce(machine, request, capture, stop);
+      return runOnce({ machine, request, capture, stop });
     } catch (error) {
       // The instance itself failed: its own stack, or memory that its host functions needed.
       return { ok: false, ...(stop.failure() ?? moduleFailure(error)) };
@@ -138,8 +138,15 @@ interface Machine {
   isFull(): boolean;
 }
 
+interface Attempt {
+  readonly machine: Machine;
+  readonly request: SandboxRequest;
+  readonly capture: OutputCapture;
+  readonly stop: StopSwitch;
+}
+
 /** Nothing is disposed: instance and memory are dropped as a whole, also after a failure that leaves objects behind. */
-function runOnce(machine: Machine, request: SandboxRequest, capture: OutputCapture, stop: StopSwitch): ExecOutcome {
+function runOnce({ machine, request, capture, stop }: Attempt): ExecOutcome {
   const runtime = machine.module.newRuntime({ maxStackSizeBytes: STACK_BYTES });
   const context = runtime.newContext();
   const prelude = context.unwrapResult(context.evalCode(`(${PRELUDE_SOURCE})`, "prelude.js"));
