@@ -348,6 +348,15 @@ function projections(check: Check): void {
 }
 
 function damage(check: Check): void {
+  check("[L1] a log with a gap opens, closed, when a projection has to be rebuilt", (harness) => {
+    fill(harness.open({ projections: [harness.tally(1)] }), 5);
+    harness.dropEvent(3);
+    const log = harness.open({ projections: [harness.tally(2)] });
+    expect(log.mode).toMatchObject({ writable: false, reason: "log_corrupt" });
+    expect(harness.tallied()).toEqual({ "note.added": 5 });
+    expect(log.read()).toHaveLength(4);
+  });
+
   check(
     "[L1] a missing event closes the log when it is folded, and it stays readable",
     (harness) => {
