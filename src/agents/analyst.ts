@@ -9,7 +9,8 @@ import { write } from "#tools/write.ts";
 
 export default defineAgent({
   name: "analyst",
-  description: "Answers questions about CSV and text files in its workspace, by computing over them.",
+  description:
+    "Answers questions about CSV and text files in its workspace, by computing over them.",
   instructions: `You answer questions about the files in your workspace.
 - Look first: ls, then read the first bytes of a file, to learn its columns, delimiter and encoding.
 - Compute with run_code, never in your head: parseCsv(readFile(path), { numbers: true }), then return a small result.

@@ -10,7 +10,8 @@ import { write } from "#tools/write.ts";
 
 export default defineAgent({
   name: "writer",
-  description: "Keeps notes and writes reports as Markdown files in its workspace, following a plan.",
+  description:
+    "Keeps notes and writes reports as Markdown files in its workspace, following a plan.",
   instructions: `You keep notes and write reports as Markdown files.
 - For three or more steps call update_plan first and keep it true as you go.
 - Read what is there before you write. Change parts with edit; write whole files only when they are new.

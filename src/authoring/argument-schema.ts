@@ -31,7 +31,8 @@ export function fromZodObject(input: z.ZodObject): ArgumentSchema {
 
 /** Keeps the given schema as it is, for the model and the pin; zod only parses by it. */
 export function fromJsonSchema(inputSchema: JsonObject): ArgumentSchema {
-  if (inputSchema["type"] !== "object") throw new TypeError("the input schema must be of type object");
+  if (inputSchema["type"] !== "object")
+    throw new TypeError("the input schema must be of type object");
   const schema = z.fromJSONSchema(inputSchema);
   return { inputSchema, parse: (args) => parseWith(schema, args) };
 }
@@ -47,19 +48,31 @@ function toPlainObject(value: unknown): JsonObject {
   return value;
 }
 
-function toArgumentIssues(issue: z.core.$ZodIssue, parent: readonly PropertyKey[] = []): ArgumentIssue[] {
+function toArgumentIssues(
+  issue: z.core.$ZodIssue,
+  parent: readonly PropertyKey[] = [],
+): ArgumentIssue[] {
   const path = [...parent, ...issue.path];
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({ path: toJsonPointer([...path, key]), message: "no such argument is expected" }));
+    return issue.keys.map((key) => ({
+      path: toJsonPointer([...path, key]),
+      message: "no such argument is expected",
+    }));
   }
   if (issue.code === "invalid_union" && issue.errors.length > 0) {
-    const options = issue.errors.map((option) => option.map((inner) => inner.message).join(" and "));
-    return [{ path: toJsonPointer(path), message: `no alternative fits: ${options.join("; or ")}` }];
+    const options = issue.errors.map((option) =>
+      option.map((inner) => inner.message).join(" and "),
+    );
+    return [
+      { path: toJsonPointer(path), message: `no alternative fits: ${options.join("; or ")}` },
+    ];
   }
   return [{ path: toJsonPointer(path), message: issue.message }];
 }
 
 /** RFC 6901. The whole document is the empty string. */
 export function toJsonPointer(path: readonly PropertyKey[]): string {
-  return path.map((segment) => `/${String(segment).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  return path
+    .map((segment) => `/${String(segment).replaceAll("~", "~0").replaceAll("/", "~1")}`)
+    .join("");
 }

@@ -38,11 +38,16 @@ export interface AgentSpec {
 
 /** Throws TypeError on a definition that cannot run, so that a build fails and not a user's message. */
 export function defineAgent(spec: AgentSpec): AgentDefinition {
-  if (!isAgentName(spec.name)) throw new TypeError(`agent name ${JSON.stringify(spec.name)} must match ^[a-z0-9][a-z0-9-]{0,47}$`);
-  if (spec.instructions.trim() === "") throw new TypeError(`agent ${spec.name}: instructions are required`);
+  if (!isAgentName(spec.name))
+    throw new TypeError(
+      `agent name ${JSON.stringify(spec.name)} must match ^[a-z0-9][a-z0-9-]{0,47}$`,
+    );
+  if (spec.instructions.trim() === "")
+    throw new TypeError(`agent ${spec.name}: instructions are required`);
   const tools = new Map<string, Tool>();
   for (const tool of spec.tools) {
-    if (tools.has(tool.name)) throw new TypeError(`agent ${spec.name}: two tools are named ${tool.name}`);
+    if (tools.has(tool.name))
+      throw new TypeError(`agent ${spec.name}: two tools are named ${tool.name}`);
     tools.set(tool.name, tool);
   }
   const manifest: AgentManifest = {
@@ -79,7 +84,12 @@ export function toolSchemaDigest(tool: Pick<ToolPin, "inputSchema">, hasher: Has
 
 function assertCounts(manifest: AgentManifest): void {
   const { limits, retry, settings } = manifest;
-  const atLeastOne = { ...limits, ...retry, contextTokens: manifest.contextTokens, maxOutputTokens: settings.maxOutputTokens };
+  const atLeastOne = {
+    ...limits,
+    ...retry,
+    contextTokens: manifest.contextTokens,
+    maxOutputTokens: settings.maxOutputTokens,
+  };
   for (const [name, value] of Object.entries(atLeastOne)) {
     if (value !== null && (!Number.isSafeInteger(value) || value < 1)) {
       throw new TypeError(`agent ${manifest.name}: ${name} must be a positive integer`);

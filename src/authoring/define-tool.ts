@@ -12,7 +12,12 @@ import { DEFAULT_TOOL_LIMITS } from "./defaults.ts";
 
 /** What every provider accepts as a function name. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-const EFFECTS: ReadonlySet<string> = new Set<ToolEffect>(["read", "idempotent", "reconcile", "once"]);
+const EFFECTS: ReadonlySet<string> = new Set<ToolEffect>([
+  "read",
+  "idempotent",
+  "reconcile",
+  "once",
+]);
 const APPROVALS: ReadonlySet<string> = new Set<ToolApproval>(["never", "always"]);
 
 export type CheckAnswer = Awaited<ReturnType<NonNullable<Tool["check"]>>>;
@@ -36,8 +41,10 @@ interface ToolOptions<Args> {
   execute(args: Args, context: ToolContext): Promise<Json> | Json;
 }
 
-export type ToolSpec<S extends z.ZodObject> = ToolOptions<z.output<S>> & EffectDeclaration<z.output<S>> & { readonly input: S };
-export type JsonToolSpec = ToolOptions<JsonObject> & EffectDeclaration<JsonObject> & { readonly inputSchema: JsonObject };
+export type ToolSpec<S extends z.ZodObject> = ToolOptions<z.output<S>> &
+  EffectDeclaration<z.output<S>> & { readonly input: S };
+export type JsonToolSpec = ToolOptions<JsonObject> &
+  EffectDeclaration<JsonObject> & { readonly inputSchema: JsonObject };
 
 export function defineTool<S extends z.ZodObject>(spec: ToolSpec<S>): Tool {
   // What reaches `execute` is what `parse` answered, so its type is the schema's output.
@@ -73,7 +80,10 @@ function compileSchema(name: string, compile: () => ArgumentSchema): ArgumentSch
     return compile();
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new TypeError(`tool ${name}: arguments must be plain JSON on both sides of parsing: ${reason}`, { cause });
+    throw new TypeError(
+      `tool ${name}: arguments must be plain JSON on both sides of parsing: ${reason}`,
+      { cause },
+    );
   }
 }
 
@@ -86,11 +96,13 @@ function assertDefinition(spec: ErasedSpec): void {
   if (spec.description.trim() === "") refuse("a description is required, the model chooses by it");
   if (spec.version.trim() === "") refuse("a version is required, runs are pinned to it");
   if (!EFFECTS.has(spec.effect)) refuse("effect must be read, idempotent, reconcile or once");
-  if (spec.approval !== undefined && !APPROVALS.has(spec.approval)) refuse("approval must be never or always");
+  if (spec.approval !== undefined && !APPROVALS.has(spec.approval))
+    refuse("approval must be never or always");
   if ((spec.effect === "reconcile") !== (typeof spec.check === "function")) {
     refuse("check is required for effect reconcile and for no other");
   }
   for (const [limit, value] of Object.entries(spec.limits ?? {})) {
-    if (!Number.isSafeInteger(value) || value < 1) refuse(`limit ${limit} must be a positive integer`);
+    if (!Number.isSafeInteger(value) || value < 1)
+      refuse(`limit ${limit} must be a positive integer`);
   }
 }

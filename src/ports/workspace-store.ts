@@ -5,7 +5,12 @@
  * content and answers the payloads of the events to append. Caller's order, in ONE transaction with the outcome (T6):
  * `store.commit(session.changes())`, then append the outcome and one event per answered change.
  */
-import type { FileChange, WorkspaceLimits, WorkspaceReader, WorkspaceSession } from "./workspace.ts";
+import type {
+  FileChange,
+  WorkspaceLimits,
+  WorkspaceReader,
+  WorkspaceSession,
+} from "./workspace.ts";
 
 export const DEFAULT_WORKSPACE_LIMITS: WorkspaceLimits = {
   maxFileBytes: 32 * 1024 * 1024,
@@ -15,7 +20,12 @@ export const DEFAULT_WORKSPACE_LIMITS: WorkspaceLimits = {
 
 /** Payload of the event of the same name (`written` is `file.written`), less its `type`. */
 export type CommittedChange =
-  | { readonly type: "written"; readonly path: string; readonly digest: string; readonly bytes: number }
+  | {
+      readonly type: "written";
+      readonly path: string;
+      readonly digest: string;
+      readonly bytes: number;
+    }
   | { readonly type: "deleted"; readonly path: string };
 
 export interface WorkspaceStore {

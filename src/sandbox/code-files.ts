@@ -9,14 +9,21 @@ export function requireContent(files: WorkspaceReader, path: string): Uint8Array
   const content = files.read(path);
   if (content !== null) return content;
   const names = files.list().map((stat) => stat.path);
-  const known = names.length === 0 ? "the workspace is empty" : `files: ${names.slice(0, LISTED).join(", ")}${names.length > LISTED ? ", ..." : ""}`;
+  const known =
+    names.length === 0
+      ? "the workspace is empty"
+      : `files: ${names.slice(0, LISTED).join(", ")}${names.length > LISTED ? ", ..." : ""}`;
   throw new AppError("not_found", `no file ${path}; ${known}`);
 }
 
 /** A file and its text are held side by side, so half of the memory is what one can have. */
 export function requireFits(path: string, bytes: number, memoryBytes: number): void {
   if (bytes * 2 <= memoryBytes) return;
-  throw new AppError("file_too_large", `${path} has ${bytes} bytes, too many for a sandbox of ${memoryBytes} bytes`, { kind: "exhausted" });
+  throw new AppError(
+    "file_too_large",
+    `${path} has ${bytes} bytes, too many for a sandbox of ${memoryBytes} bytes`,
+    { kind: "exhausted" },
+  );
 }
 
 /** Throws AppError `invalid_request` for bytes that are not of the encoding. A byte order mark is dropped. */
@@ -24,7 +31,8 @@ export function decodeText(path: string, content: Uint8Array, encoding = "utf-8"
   try {
     return new TextDecoder(encoding, { fatal: true, ignoreBOM: false }).decode(content);
   } catch (cause) {
-    const hint = "read it with another encoding, such as readFile(path, \"latin1\"), or with readBytes(path)";
+    const hint =
+      'read it with another encoding, such as readFile(path, "latin1"), or with readBytes(path)';
     throw new AppError("invalid_request", `${path} is not ${encoding} text: ${hint}`, { cause });
   }
 }

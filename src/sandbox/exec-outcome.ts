@@ -14,7 +14,9 @@ export interface ExecFailure {
   readonly message: string;
 }
 
-export type ExecOutcome = { readonly ok: true; readonly value: Json } | ({ readonly ok: false } & ExecFailure);
+export type ExecOutcome =
+  | { readonly ok: true; readonly value: Json }
+  | ({ readonly ok: false } & ExecFailure);
 
 const MAX_MESSAGE_CHARS = 2_000;
 /** Deeper values overflow the stack of whatever walks them later: hashing, redaction, a client. */
@@ -25,7 +27,11 @@ export function parseExecValue(text: string): ExecOutcome {
   try {
     const value = JSON.parse(text) as Json;
     if (fitsDepth(value, MAX_VALUE_DEPTH)) return { ok: true, value };
-    return { ok: false, code: "exec_output_invalid", message: `the returned value is nested deeper than ${MAX_VALUE_DEPTH} levels` };
+    return {
+      ok: false,
+      code: "exec_output_invalid",
+      message: `the returned value is nested deeper than ${MAX_VALUE_DEPTH} levels`,
+    };
   } catch {
     return { ok: false, code: "exec_output_invalid", message: "the returned value is not JSON" };
   }
@@ -39,15 +45,25 @@ function fitsDepth(value: Json, depth: number): boolean {
 /** `thrown` null: the code awaits something that never settles. */
 export function toExecFailure(thrown: ThrownValue | null, fileName: string): ExecFailure {
   if (thrown === null) {
-    return { code: "exec_error", message: "the code awaits something that never settles: there are no timers and no network here" };
+    return {
+      code: "exec_error",
+      message:
+        "the code awaits something that never settles: there are no timers and no network here",
+    };
   }
   const { name, message, stack } = thrown;
-  if (message.startsWith(OUTPUT_INVALID)) return { code: "exec_output_invalid", message: bounded(message.slice(OUTPUT_INVALID.length)) };
-  if (/^out of memory|^string too long|^invalid array buffer length/i.test(message)) return { code: "exec_memory", message: "the code needed more memory than the sandbox has" };
-  if (/stack overflow|Maximum call stack size exceeded/i.test(message)) return { code: "exec_stack", message: "the code recursed too deeply" };
+  if (message.startsWith(OUTPUT_INVALID))
+    return { code: "exec_output_invalid", message: bounded(message.slice(OUTPUT_INVALID.length)) };
+  if (/^out of memory|^string too long|^invalid array buffer length/i.test(message))
+    return { code: "exec_memory", message: "the code needed more memory than the sandbox has" };
+  if (/stack overflow|Maximum call stack size exceeded/i.test(message))
+    return { code: "exec_stack", message: "the code recursed too deeply" };
   const line = lineOf(stack, fileName);
   const what = name === null || name === "" ? `thrown: ${message}` : `${name}: ${message}`;
-  return { code: "exec_error", message: line === null ? bounded(what) : `${bounded(what)} (line ${line})` };
+  return {
+    code: "exec_error",
+    message: line === null ? bounded(what) : `${bounded(what)} (line ${line})`,
+  };
 }
 
 function lineOf(stack: string, fileName: string): number | null {

@@ -27,7 +27,8 @@ export class OutputCapture {
     this.#bytes += utf8(text).length;
     const room = this.#maxBytes - this.#head.length;
     this.#head += text.slice(0, Math.max(0, room));
-    if (text.length > room) this.#tail = (this.#tail + text.slice(Math.max(0, room))).slice(-this.#maxBytes);
+    if (text.length > room)
+      this.#tail = (this.#tail + text.slice(Math.max(0, room))).slice(-this.#maxBytes);
   }
 
   kept(): KeptOutput {
@@ -38,7 +39,11 @@ export class OutputCapture {
 export function toSandboxOutput(kept: KeptOutput, maxBytes: number): SandboxOutput {
   const whole = utf8(kept.head + kept.tail);
   if (kept.bytes <= maxBytes && whole.length === kept.bytes) {
-    return { stdout: (kept.head + kept.tail).toWellFormed(), stdoutBytes: kept.bytes, truncated: false };
+    return {
+      stdout: (kept.head + kept.tail).toWellFormed(),
+      stdoutBytes: kept.bytes,
+      truncated: false,
+    };
   }
   const marker = `\n[... ${kept.bytes} bytes printed, the middle is cut ...]\n`;
   const room = Math.max(0, maxBytes - utf8(marker).length);
@@ -50,7 +55,8 @@ export function toSandboxOutput(kept: KeptOutput, maxBytes: number): SandboxOutp
 }
 
 const DECODER = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
-const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
+const isContinuation = (byte: number | undefined): boolean =>
+  byte !== undefined && (byte & 0xc0) === 0x80;
 
 /** At most `limit` bytes, cut before a character that would not fit whole. */
 function takeStart(bytes: Uint8Array, limit: number): string {

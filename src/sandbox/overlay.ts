@@ -6,9 +6,21 @@
  */
 import type { Clock } from "#ports/clock.ts";
 import type { Hasher } from "#ports/hasher.ts";
-import type { FileChange, FileStat, ReadRange, WorkspaceLimits, WorkspaceReader, WorkspaceSession } from "#ports/workspace.ts";
+import type {
+  FileChange,
+  FileStat,
+  ReadRange,
+  WorkspaceLimits,
+  WorkspaceReader,
+  WorkspaceSession,
+} from "#ports/workspace.ts";
 import { parseWorkspacePath, requireWorkspacePath } from "./workspace-paths.ts";
-import { changeUsage, requireFileSize, requireUsage, type WorkspaceUsage } from "./workspace-quota.ts";
+import {
+  changeUsage,
+  requireFileSize,
+  requireUsage,
+  type WorkspaceUsage,
+} from "./workspace-quota.ts";
 
 export interface OverlayOptions {
   readonly base: WorkspaceReader;
@@ -33,14 +45,21 @@ export class Overlay implements WorkspaceSession {
   }
 
   list(prefix = ""): readonly FileStat[] {
-    const committed = this.#options.base.list(prefix).filter((stat) => !this.#staged.has(stat.path));
-    const staged = [...this.#staged.keys()].filter((path) => path.startsWith(prefix)).map((path) => this.stat(path));
-    return [...committed, ...staged.filter((stat) => stat !== null)].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+    const committed = this.#options.base
+      .list(prefix)
+      .filter((stat) => !this.#staged.has(stat.path));
+    const staged = [...this.#staged.keys()]
+      .filter((path) => path.startsWith(prefix))
+      .map((path) => this.stat(path));
+    return [...committed, ...staged.filter((stat) => stat !== null)].toSorted((a, b) =>
+      a.path < b.path ? -1 : 1,
+    );
   }
 
   stat(path: string): FileStat | null {
     const staged = this.#staged.get(path);
-    if (staged === undefined) return parseWorkspacePath(path).ok ? this.#options.base.stat(path) : null;
+    if (staged === undefined)
+      return parseWorkspacePath(path).ok ? this.#options.base.stat(path) : null;
     if (staged.content === null) return null;
     // The digest is made when somebody asks, because most staged files are only ever committed.
     staged.stat ??= {
@@ -54,7 +73,8 @@ export class Overlay implements WorkspaceSession {
 
   read(path: string, range: ReadRange = {}): Uint8Array | null {
     const staged = this.#staged.get(path);
-    if (staged === undefined) return parseWorkspacePath(path).ok ? this.#options.base.read(path, range) : null;
+    if (staged === undefined)
+      return parseWorkspacePath(path).ok ? this.#options.base.read(path, range) : null;
     const { offset = 0, limit = Infinity } = range;
     return staged.content?.slice(offset, offset + limit) ?? null;
   }

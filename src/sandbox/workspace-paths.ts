@@ -18,13 +18,17 @@ const DOTS_ONLY = /^[. ]+$/;
 
 export function parseWorkspacePath(path: string): Result<string, string> {
   if (path === "") return err("a path must not be empty");
-  if (!path.isWellFormed() || CONTROL.test(path)) return err("a path must not hold control characters or broken Unicode");
+  if (!path.isWellFormed() || CONTROL.test(path))
+    return err("a path must not hold control characters or broken Unicode");
   if (path.includes("\\")) return err("a path is separated by /, not by a backslash");
-  if (path.startsWith("/") || DRIVE.test(path)) return err("a path is relative to the workspace: leave out the leading / or drive");
+  if (path.startsWith("/") || DRIVE.test(path))
+    return err("a path is relative to the workspace: leave out the leading / or drive");
   const segments = path.split("/");
   if (segments.includes("")) return err("a path has no empty segment and no / at its end");
-  if (segments.some((segment) => DOTS_ONLY.test(segment))) return err("a path has no . or .. segment");
-  if (path !== path.normalize("NFC")) return err("a path must be in Unicode normalisation form NFC");
+  if (segments.some((segment) => DOTS_ONLY.test(segment)))
+    return err("a path has no . or .. segment");
+  if (path !== path.normalize("NFC"))
+    return err("a path must be in Unicode normalisation form NFC");
   if (utf8(path).length > MAX_PATH_BYTES) return err(`a path has at most ${MAX_PATH_BYTES} bytes`);
   return ok(path);
 }
@@ -32,6 +36,9 @@ export function parseWorkspacePath(path: string): Result<string, string> {
 /** Throws AppError `file_path_invalid`. */
 export function requireWorkspacePath(path: string): string {
   const parsed = parseWorkspacePath(path);
-  if (!parsed.ok) throw new AppError("file_path_invalid", parsed.error, { detail: { path: path.slice(0, MAX_PATH_BYTES).toWellFormed() } });
+  if (!parsed.ok)
+    throw new AppError("file_path_invalid", parsed.error, {
+      detail: { path: path.slice(0, MAX_PATH_BYTES).toWellFormed() },
+    });
   return parsed.value;
 }

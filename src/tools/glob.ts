@@ -21,7 +21,8 @@ function step(token: string, before: readonly boolean[], characters: readonly st
     const grown = i > 0 && after[i - 1] === true;
     if (token === "**") after[i] = before[i] === true || grown;
     else if (token === "*") after[i] = before[i] === true || (grown && previous !== "/");
-    else if (token === "**/") after[i] = before[i] === true || (previous === "/" && before.slice(0, i).includes(true));
+    else if (token === "**/")
+      after[i] = before[i] === true || (previous === "/" && before.slice(0, i).includes(true));
     else if (token === "?") after[i] = i > 0 && before[i - 1] === true && previous !== "/";
     else after[i] = i > 0 && before[i - 1] === true && previous === token;
   }

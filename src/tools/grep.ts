@@ -21,7 +21,8 @@ interface Match {
 
 export const grep = defineTool({
   name: "grep",
-  description: "Finds lines that hold a literal text, in all files or those of a glob. Answers path, line number and line. For regular expressions use run_code.",
+  description:
+    "Finds lines that hold a literal text, in all files or those of a glob. Answers path, line number and line. For regular expressions use run_code.",
   version: "1",
   effect: "read",
   input: z.object({
@@ -38,7 +39,11 @@ export const grep = defineTool({
     let searched = 0;
     for (const { path, bytes } of files.list().filter((stat) => matchesGlob(glob, stat.path))) {
       searched += bytes;
-      if (searched > MAX_SEARCHED_BYTES) throw new AppError("invalid_request", `more than ${MAX_SEARCHED_BYTES} bytes to search: narrow the glob`);
+      if (searched > MAX_SEARCHED_BYTES)
+        throw new AppError(
+          "invalid_request",
+          `more than ${MAX_SEARCHED_BYTES} bytes to search: narrow the glob`,
+        );
       const content = decode(files.read(path));
       if (content === null) {
         skipped.push(path);
@@ -47,10 +52,20 @@ export const grep = defineTool({
       for (const [index, line] of content.split(/\r?\n/).entries()) {
         if (!fold(line).includes(wanted)) continue;
         total += 1;
-        if (matches.length < MAX_MATCHES) matches.push({ path, line: index + 1, text: line.slice(0, MAX_LINE_CHARS).toWellFormed() });
+        if (matches.length < MAX_MATCHES)
+          matches.push({
+            path,
+            line: index + 1,
+            text: line.slice(0, MAX_LINE_CHARS).toWellFormed(),
+          });
       }
     }
-    return { matches: matches.map((match) => ({ ...match })), total, truncated: total > matches.length, notText: skipped.slice(0, 20) };
+    return {
+      matches: matches.map((match) => ({ ...match })),
+      total,
+      truncated: total > matches.length,
+      notText: skipped.slice(0, 20),
+    };
   },
 });
 

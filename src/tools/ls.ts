@@ -6,7 +6,8 @@ const MAX_ENTRIES = 200;
 
 export const ls = defineTool({
   name: "ls",
-  description: "Lists files and folders of one folder of the workspace, with sizes in bytes. Without a path: the top.",
+  description:
+    "Lists files and folders of one folder of the workspace, with sizes in bytes. Without a path: the top.",
   version: "1",
   effect: "read",
   input: z.object({ path: z.string().default("").describe("Folder, empty for the top") }),
@@ -19,7 +20,16 @@ export const ls = defineTool({
       const entry = entries.get(name) ?? { files: 0, bytes: 0 };
       entries.set(name, { files: entry.files + 1, bytes: entry.bytes + stat.bytes });
     }
-    const listed = [...entries].slice(0, MAX_ENTRIES).map(([name, { files: count, bytes }]) => (name.endsWith("/") ? { name, bytes, files: count } : { name, bytes }));
-    return { folder: path === "" ? "/" : folder, entries: listed, total: entries.size, truncated: entries.size > MAX_ENTRIES };
+    const listed = [...entries]
+      .slice(0, MAX_ENTRIES)
+      .map(([name, { files: count, bytes }]) =>
+        name.endsWith("/") ? { name, bytes, files: count } : { name, bytes },
+      );
+    return {
+      folder: path === "" ? "/" : folder,
+      entries: listed,
+      total: entries.size,
+      truncated: entries.size > MAX_ENTRIES,
+    };
   },
 });

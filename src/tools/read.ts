@@ -24,21 +24,39 @@ export const read = defineTool({
     const stat = files.stat(path);
     if (stat === null) requireContent(files, path);
     const total = stat?.bytes ?? 0;
-    if (offset > total) throw new AppError("invalid_request", `${path} has ${total} bytes; offset ${offset} is past its end`);
+    if (offset > total)
+      throw new AppError(
+        "invalid_request",
+        `${path} has ${total} bytes; offset ${offset} is past its end`,
+      );
     // Up to 3 more bytes, so that a character that begins inside the range is never cut.
     const bytes = files.read(path, { offset, limit: limit + 3 }) ?? new Uint8Array();
     const start = continuationBytes(bytes, 0);
     const end = Math.min(bytes.length, limit + continuationBytes(bytes, limit));
     const text = decode(bytes.subarray(start, end));
-    if (text === null) return { path, bytes: total, binary: true, note: "Not UTF-8 text. run_code can read it with readBytes(path) or readFile(path, \"latin1\")." };
+    if (text === null)
+      return {
+        path,
+        bytes: total,
+        binary: true,
+        note: 'Not UTF-8 text. run_code can read it with readBytes(path) or readFile(path, "latin1").',
+      };
     const next = offset + end;
-    return { path, bytes: total, offset: offset + start, truncated: next < total, nextOffset: next < total ? next : null, text };
+    return {
+      path,
+      bytes: total,
+      offset: offset + start,
+      truncated: next < total,
+      nextOffset: next < total ? next : null,
+      text,
+    };
   },
 });
 
 function continuationBytes(bytes: Uint8Array, from: number): number {
   let count = 0;
-  while (count < 3 && from + count < bytes.length && ((bytes[from + count] ?? 0) & 0xc0) === 0x80) count += 1;
+  while (count < 3 && from + count < bytes.length && ((bytes[from + count] ?? 0) & 0xc0) === 0x80)
+    count += 1;
   return count;
 }
 

@@ -18,7 +18,7 @@ export const runCode = defineTool({
   description: [
     "Runs JavaScript (the body of an async function, strict mode) over the workspace and answers what it returns as JSON.",
     "Globals: readFile(path, encoding?) -> string; readBytes(path) -> Uint8Array; writeFile(path, stringOrBytes); deleteFile(path) -> boolean;",
-    "listFiles(prefix?) -> string[] of paths; parseCsv(text, { header: true, numbers: false, delimiter: \",\" }) -> objects by column name; console.log.",
+    'listFiles(prefix?) -> string[] of paths; parseCsv(text, { header: true, numbers: false, delimiter: "," }) -> objects by column name; console.log.',
     "No network, timers, modules or Web APIs. End with `return value`. File changes are kept only when the code ends without an error.",
   ].join(" "),
   version: "1",
@@ -26,11 +26,23 @@ export const runCode = defineTool({
   limits: { timeoutMs: TIMEOUT_MS + 10_000 },
   input: z.object({ code: z.string().min(1).max(100_000) }),
   execute: async ({ code }, { files, sandbox, signal }) => {
-    const limits = { timeoutMs: TIMEOUT_MS, memoryBytes: MEMORY_BYTES, maxOutputBytes: MAX_OUTPUT_BYTES };
+    const limits = {
+      timeoutMs: TIMEOUT_MS,
+      memoryBytes: MEMORY_BYTES,
+      maxOutputBytes: MAX_OUTPUT_BYTES,
+    };
     const result = await sandbox.run({ language: "javascript", code, files, limits, signal });
-    if (!result.ok) throw new AppError(result.code, withOutput(result.message, result.output), { detail: { stdoutBytes: result.output.stdoutBytes } });
+    if (!result.ok)
+      throw new AppError(result.code, withOutput(result.message, result.output), {
+        detail: { stdoutBytes: result.output.stdoutBytes },
+      });
     const { stdout, stdoutBytes, truncated } = result.output;
-    return { value: result.value, stdout, ...(truncated ? { truncated, stdoutBytes } : {}), written: files.changes().map((change) => change.path) };
+    return {
+      value: result.value,
+      stdout,
+      ...(truncated ? { truncated, stdoutBytes } : {}),
+      written: files.changes().map((change) => change.path),
+    };
   },
 });
 

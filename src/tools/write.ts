@@ -5,7 +5,8 @@ import { defineTool } from "#authoring/define-tool.ts";
 /** `idempotent`: the file is staged and commits with the outcome (T6), so an interrupted attempt left nothing behind. */
 export const write = defineTool({
   name: "write",
-  description: "Writes a text file of the workspace, replacing the whole of it if it exists. To change a part use edit.",
+  description:
+    "Writes a text file of the workspace, replacing the whole of it if it exists. To change a part use edit.",
   version: "1",
   effect: "idempotent",
   input: z.object({ path: z.string(), content: z.string() }),

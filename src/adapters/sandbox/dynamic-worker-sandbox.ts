@@ -8,7 +8,12 @@
 import type { Clock } from "#ports/clock.ts";
 import type { Sandbox, SandboxRequest, SandboxResult } from "#ports/sandbox.ts";
 import { AppError, isAppError } from "#shared/errors.ts";
-import { parseExecValue, toExecFailure, type ExecOutcome, type ThrownValue } from "#sandbox/exec-outcome.ts";
+import {
+  parseExecValue,
+  toExecFailure,
+  type ExecOutcome,
+  type ThrownValue,
+} from "#sandbox/exec-outcome.ts";
 import { toSandboxOutput, type KeptOutput } from "#sandbox/output.ts";
 import { HARNESS_MODULE, toCodeModule } from "./isolate-harness.ts";
 
@@ -31,7 +36,10 @@ export interface IsolateLoader {
 }
 /** What the harness's entrypoint offers over RPC. */
 interface IsolateEntrypoint {
-  run(input: { readonly files: Map<string, Uint8Array>; readonly maxOutputBytes: number }): Promise<IsolateReport>;
+  run(input: {
+    readonly files: Map<string, Uint8Array>;
+    readonly maxOutputBytes: number;
+  }): Promise<IsolateReport>;
 }
 interface IsolateReport {
   readonly settled: { readonly text: string } | { readonly thrown: ThrownValue };
@@ -40,13 +48,20 @@ interface IsolateReport {
   readonly changes: readonly (readonly [path: string, content: Uint8Array | null])[];
 }
 
-export function createDynamicWorkerSandbox(loader: IsolateLoader, clock: Clock = { now: () => Date.now() }): Sandbox {
+export function createDynamicWorkerSandbox(
+  loader: IsolateLoader,
+  clock: Clock = { now: () => Date.now() },
+): Sandbox {
   return {
     id: "dynamic-worker@1",
     run: async (request) => {
       const startedAt = clock.now();
       const { outcome, output } = await execute(loader, request);
-      return { ...outcome, output: toSandboxOutput(output, request.limits.maxOutputBytes), wallMs: clock.now() - startedAt } satisfies SandboxResult;
+      return {
+        ...outcome,
+        output: toSandboxOutput(output, request.limits.maxOutputBytes),
+        wallMs: clock.now() - startedAt,
+      } satisfies SandboxResult;
     },
   };
 }
@@ -58,7 +73,8 @@ interface Executed {
 
 async function execute(loader: IsolateLoader, request: SandboxRequest): Promise<Executed> {
   const { limits, signal } = request;
-  if (signal.aborted) return failed({ ok: false, code: "exec_cancelled", message: "cancelled before it began" });
+  if (signal.aborted)
+    return failed({ ok: false, code: "exec_cancelled", message: "cancelled before it began" });
   const race = raceLimits(limits.timeoutMs, signal);
   try {
     const files = preload(request);
@@ -73,7 +89,10 @@ async function execute(loader: IsolateLoader, request: SandboxRequest): Promise<
       })
       // The entrypoint is the one that HARNESS_MODULE exports.
       .getEntrypoint() as IsolateEntrypoint;
-    const ended = await Promise.race([entrypoint.run({ files, maxOutputBytes: limits.maxOutputBytes }), race.ended]);
+    const ended = await Promise.race([
+      entrypoint.run({ files, maxOutputBytes: limits.maxOutputBytes }),
+      race.ended,
+    ]);
     if ("ok" in ended) return failed(ended);
     return { outcome: conclude(request, ended), output: ended.output };
   } catch (error) {
@@ -91,12 +110,18 @@ function preload({ files }: SandboxRequest): Map<string, Uint8Array> {
   const stats = files.list();
   const bytes = stats.reduce((sum, stat) => sum + stat.bytes, 0);
   if (bytes > MAX_PRELOAD_BYTES) {
-    throw new AppError("file_too_large", `the workspace has ${bytes} bytes; run_code works on at most ${MAX_PRELOAD_BYTES} here: delete files it does not need`, { kind: "exhausted" });
+    throw new AppError(
+      "file_too_large",
+      `the workspace has ${bytes} bytes; run_code works on at most ${MAX_PRELOAD_BYTES} here: delete files it does not need`,
+      { kind: "exhausted" },
+    );
   }
-  return new Map(stats.flatMap(({ path }) => {
-    const content = files.read(path);
-    return content === null ? [] : [[path, content] as const];
-  }));
+  return new Map(
+    stats.flatMap(({ path }) => {
+      const content = files.read(path);
+      return content === null ? [] : [[path, content] as const];
+    }),
+  );
 }
 
 /** Stages the changes, also of code that failed: whoever takes the outcome decides what commits. */
@@ -105,27 +130,53 @@ function conclude({ files }: SandboxRequest, { settled, changes }: IsolateReport
     if (content === null) files.delete(path);
     else files.write(path, content);
   }
-  return "text" in settled ? parseExecValue(settled.text) : { ok: false, ...toExecFailure(settled.thrown, FILE_NAME) };
+  return "text" in settled
+    ? parseExecValue(settled.text)
+    : { ok: false, ...toExecFailure(settled.thrown, FILE_NAME) };
 }
 
 function toIsolateFailure(error: unknown): ExecOutcome {
   if (isAppError(error)) return { ok: false, code: "exec_error", message: error.message };
-  const thrown = error instanceof Error ? { name: error.name, message: error.message, stack: error.stack ?? "" } : { name: null, message: String(error), stack: "" };
+  const thrown =
+    error instanceof Error
+      ? { name: error.name, message: error.message, stack: error.stack ?? "" }
+      : { name: null, message: String(error), stack: "" };
   // The platform's own words; there is no code to tell them by. Measured: syntax and hang. Documented: the two limits.
   const syntax = /Uncaught SyntaxError: ([^\n]+)/.exec(thrown.message)?.[1];
-  if (syntax !== undefined) return { ok: false, ...toExecFailure({ name: "SyntaxError", message: syntax, stack: thrown.message }, FILE_NAME) };
+  if (syntax !== undefined)
+    return {
+      ok: false,
+      ...toExecFailure({ name: "SyntaxError", message: syntax, stack: thrown.message }, FILE_NAME),
+    };
   if (/code had hung/.test(thrown.message)) return { ok: false, ...toExecFailure(null, FILE_NAME) };
-  if (/exceeded (its )?CPU/i.test(thrown.message)) return { ok: false, code: "exec_timeout", message: "the code used all of its CPU time" };
-  if (/exceeded (its )?memory/i.test(thrown.message)) return { ok: false, code: "exec_memory", message: "the code needed more memory than the sandbox has" };
+  if (/exceeded (its )?CPU/i.test(thrown.message))
+    return { ok: false, code: "exec_timeout", message: "the code used all of its CPU time" };
+  if (/exceeded (its )?memory/i.test(thrown.message))
+    return {
+      ok: false,
+      code: "exec_memory",
+      message: "the code needed more memory than the sandbox has",
+    };
   return { ok: false, ...toExecFailure(thrown, FILE_NAME) };
 }
 
-function raceLimits(timeoutMs: number, signal: AbortSignal): { readonly ended: Promise<ExecOutcome>; stop(): void } {
+function raceLimits(
+  timeoutMs: number,
+  signal: AbortSignal,
+): { readonly ended: Promise<ExecOutcome>; stop(): void } {
   let finish: (outcome: ExecOutcome) => void = () => undefined;
   const ended = new Promise<ExecOutcome>((resolve) => {
     finish = resolve;
   });
-  const timer = setTimeout(() => finish({ ok: false, code: "exec_timeout", message: `the code ran longer than ${timeoutMs} ms` }), timeoutMs);
+  const timer = setTimeout(
+    () =>
+      finish({
+        ok: false,
+        code: "exec_timeout",
+        message: `the code ran longer than ${timeoutMs} ms`,
+      }),
+    timeoutMs,
+  );
   const onAbort = (): void => finish({ ok: false, code: "exec_cancelled", message: "cancelled" });
   signal.addEventListener("abort", onAbort);
   return {

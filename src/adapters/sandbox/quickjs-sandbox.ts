@@ -20,7 +20,13 @@ import type { Clock } from "#ports/clock.ts";
 import type { Sandbox, SandboxFailureCode, SandboxRequest, SandboxResult } from "#ports/sandbox.ts";
 import { OutputCapture, toSandboxOutput } from "#sandbox/output.ts";
 import { PRELUDE_SOURCE } from "#sandbox/prelude.ts";
-import { parseExecValue, toExecFailure, type ExecFailure, type ExecOutcome, type ThrownValue } from "#sandbox/exec-outcome.ts";
+import {
+  parseExecValue,
+  toExecFailure,
+  type ExecFailure,
+  type ExecOutcome,
+  type ThrownValue,
+} from "#sandbox/exec-outcome.ts";
 import { createPrimitives } from "./quickjs-primitives.ts";
 
 /** The WebAssembly of this host: read and compiled in Node, imported in workerd, which compiles nothing at run time. */
@@ -50,7 +56,10 @@ export interface QuickJsSandboxOptions {
 }
 
 /** `load` is called once, with the first run. */
-export function createQuickJsSandbox(load: BinaryLoader, options: QuickJsSandboxOptions = {}): Sandbox {
+export function createQuickJsSandbox(
+  load: BinaryLoader,
+  options: QuickJsSandboxOptions = {},
+): Sandbox {
   return new QuickJsSandbox(load, options.clock ?? { now: () => Date.now() });
 }
 
@@ -82,12 +91,18 @@ class QuickJsSandbox implements Sandbox {
     const { variant, wasmModule } = await this.#binary;
     const maximum = Math.max(MIN_PAGES, Math.floor(memoryBytes / PAGE_BYTES));
     const wasmMemory = new WebAssembly.Memory({ initial: MIN_PAGES, maximum });
-    const module = await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmModule, wasmMemory }));
-    return { module, isFull: () => wasmMemory.buffer.byteLength >= maximum * PAGE_BYTES * NEARLY_FULL };
+    const module = await newQuickJSWASMModuleFromVariant(
+      newVariant(variant, { wasmModule, wasmMemory }),
+    );
+    return {
+      module,
+      isFull: () => wasmMemory.buffer.byteLength >= maximum * PAGE_BYTES * NEARLY_FULL,
+    };
   }
 
   #execute(machine: Machine, request: SandboxRequest, capture: OutputCapture): ExecOutcome {
-    if (request.signal.aborted) return { ok: false, code: "exec_cancelled", message: "cancelled before it began" };
+    if (request.signal.aborted)
+      return { ok: false, code: "exec_cancelled", message: "cancelled before it began" };
     const stop = new StopSwitch(request, this.#clock);
     try {
       return runOnce({ machine, request, capture, stop });
@@ -99,7 +114,8 @@ class QuickJsSandbox implements Sandbox {
 }
 
 function moduleFailure(error: unknown): ExecFailure {
-  if (error instanceof RangeError) return { code: "exec_stack", message: "the code recursed too deeply" };
+  if (error instanceof RangeError)
+    return { code: "exec_stack", message: "the code recursed too deeply" };
   const reason = error instanceof Error ? error.message : String(error);
   const code: SandboxFailureCode = /memory/i.test(reason) ? "exec_memory" : "exec_error";
   return { code, message: `the sandbox stopped: ${reason}` };
@@ -122,12 +138,20 @@ class StopSwitch {
   check(): boolean {
     this.#ticks += 1;
     if (this.#request.signal.aborted) this.#reason ??= "cancelled";
-    else if (this.#clock.now() >= this.#deadline || this.#ticks > this.#request.limits.timeoutMs * TICKS_PER_MS) this.#reason ??= "timeout";
+    else if (
+      this.#clock.now() >= this.#deadline ||
+      this.#ticks > this.#request.limits.timeoutMs * TICKS_PER_MS
+    )
+      this.#reason ??= "timeout";
     return this.#reason !== null;
   }
 
   failure(): ExecFailure | null {
-    if (this.#reason === "timeout") return { code: "exec_timeout", message: `the code ran longer than ${this.#request.limits.timeoutMs} ms` };
+    if (this.#reason === "timeout")
+      return {
+        code: "exec_timeout",
+        message: `the code ran longer than ${this.#request.limits.timeoutMs} ms`,
+      };
     return this.#reason === "cancelled" ? { code: "exec_cancelled", message: "cancelled" } : null;
   }
 }
@@ -156,7 +180,10 @@ function runOnce({ machine, request, capture, stop }: Attempt): ExecOutcome {
   const settled = settle(context, request.code, stop);
   const refuse = (thrown: QuickJSHandle | null): ExecOutcome => {
     // Read before asking why it stopped: getters of the thrown object run under the interrupt handler too.
-    const failure = toExecFailure(thrown === null ? null : readThrown(context, thrown, machine), FILE_NAME);
+    const failure = toExecFailure(
+      thrown === null ? null : readThrown(context, thrown, machine),
+      FILE_NAME,
+    );
     return { ok: false, ...(stop.failure() ?? failure) };
   };
   if (!settled.ok) return refuse(settled.thrown);
@@ -165,12 +192,16 @@ function runOnce({ machine, request, capture, stop }: Attempt): ExecOutcome {
   return parseExecValue(context.getString(encoded.value));
 }
 
-type Settled = { readonly ok: true; readonly value: QuickJSHandle } | { readonly ok: false; readonly thrown: QuickJSHandle | null };
+type Settled =
+  | { readonly ok: true; readonly value: QuickJSHandle }
+  | { readonly ok: false; readonly thrown: QuickJSHandle | null };
 
 /** Evaluates the code as the body of an async function and pumps its jobs. `thrown` is null when it never settles. */
 function settle(context: QuickJSContext, code: string, stop: StopSwitch): Settled {
   // On one line with the code, so that line numbers in errors are those of the code.
-  const started = context.evalCode(`(async () => { "use strict"; ${code}\n})()`, FILE_NAME, { strict: true });
+  const started = context.evalCode(`(async () => { "use strict"; ${code}\n})()`, FILE_NAME, {
+    strict: true,
+  });
   if (started.error !== undefined) return { ok: false, thrown: started.error };
   const promise = started.value;
   while (context.runtime.hasPendingJob() && !stop.check()) {
@@ -185,8 +216,13 @@ function settle(context: QuickJSContext, code: string, stop: StopSwitch): Settle
 
 /** A machine without memory for even the error throws null. */
 function readThrown(context: QuickJSContext, thrown: QuickJSHandle, machine: Machine): ThrownValue {
-  if (context.eq(thrown, context.null)) return { name: null, message: machine.isFull() ? "out of memory" : "null", stack: "" };
-  if (context.typeof(thrown) !== "object") return { name: null, message: context.getString(thrown), stack: "" };
-  const text = (key: string): string => context.getProp(thrown, key).consume((handle) => (context.typeof(handle) === "string" ? context.getString(handle) : ""));
+  if (context.eq(thrown, context.null))
+    return { name: null, message: machine.isFull() ? "out of memory" : "null", stack: "" };
+  if (context.typeof(thrown) !== "object")
+    return { name: null, message: context.getString(thrown), stack: "" };
+  const text = (key: string): string =>
+    context
+      .getProp(thrown, key)
+      .consume((handle) => (context.typeof(handle) === "string" ? context.getString(handle) : ""));
   return { name: text("name"), message: text("message"), stack: text("stack") };
 }

@@ -9,8 +9,19 @@ import type { BlobStore } from "#ports/blob-store.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { SqlDatabase, SqlRow } from "#ports/sql.ts";
-import type { FileChange, FileStat, ReadRange, WorkspaceLimits, WorkspaceReader, WorkspaceSession } from "#ports/workspace.ts";
-import { DEFAULT_WORKSPACE_LIMITS, type CommittedChange, type WorkspaceStore } from "#ports/workspace-store.ts";
+import type {
+  FileChange,
+  FileStat,
+  ReadRange,
+  WorkspaceLimits,
+  WorkspaceReader,
+  WorkspaceSession,
+} from "#ports/workspace.ts";
+import {
+  DEFAULT_WORKSPACE_LIMITS,
+  type CommittedChange,
+  type WorkspaceStore,
+} from "#ports/workspace-store.ts";
 import { Overlay } from "#sandbox/overlay.ts";
 import { requireWorkspacePath } from "#sandbox/workspace-paths.ts";
 import { changeUsage, requireFileSize, requireUsage } from "#sandbox/workspace-quota.ts";
@@ -36,14 +47,20 @@ export class SqliteWorkspace implements WorkspaceStore {
   }
 
   session(limits: WorkspaceLimits = this.#limits): WorkspaceSession {
-    return new Overlay({ base: this.reader, limits, hasher: this.#options.hasher, clock: this.#options.clock });
+    return new Overlay({
+      base: this.reader,
+      limits,
+      hasher: this.#options.hasher,
+      clock: this.#options.clock,
+    });
   }
 
   commit(changes: readonly FileChange[]): readonly CommittedChange[] {
     this.#requireQuota(changes);
     return changes.flatMap((change): CommittedChange[] => {
       const { path } = change;
-      if (change.type === "delete") return this.reader.stat(path) === null ? [] : [{ type: "deleted", path }];
+      if (change.type === "delete")
+        return this.reader.stat(path) === null ? [] : [{ type: "deleted", path }];
       const digest = this.#options.hasher.sha256(change.content);
       this.#options.blobs.put(digest, change.content);
       return [{ type: "written", path, digest, bytes: change.content.length }];
@@ -52,7 +69,9 @@ export class SqliteWorkspace implements WorkspaceStore {
 
   #requireQuota(changes: readonly FileChange[]): void {
     if (changes.length === 0) return;
-    const before = this.reader.list().reduce((usage, stat) => changeUsage(usage, null, stat.bytes), { files: 0, bytes: 0 });
+    const before = this.reader
+      .list()
+      .reduce((usage, stat) => changeUsage(usage, null, stat.bytes), { files: 0, bytes: 0 });
     let after = before;
     for (const change of changes) {
       requireWorkspacePath(change.path);
@@ -75,12 +94,19 @@ class CommittedFiles implements WorkspaceReader {
 
   list(prefix = ""): readonly FileStat[] {
     return this.#sql
-      .exec("SELECT path, digest, bytes, updated_at FROM files WHERE substr(path, 1, length(?)) = ? ORDER BY path", prefix, prefix)
+      .exec(
+        "SELECT path, digest, bytes, updated_at FROM files WHERE substr(path, 1, length(?)) = ? ORDER BY path",
+        prefix,
+        prefix,
+      )
       .map(toFileStat);
   }
 
   stat(path: string): FileStat | null {
-    const [row] = this.#sql.exec("SELECT path, digest, bytes, updated_at FROM files WHERE path = ?", path);
+    const [row] = this.#sql.exec(
+      "SELECT path, digest, bytes, updated_at FROM files WHERE path = ?",
+      path,
+    );
     return row === undefined ? null : toFileStat(row);
   }
 
@@ -89,7 +115,10 @@ class CommittedFiles implements WorkspaceReader {
     if (stat === null) return null;
     const content = this.#blobs.get(stat.digest, range);
     if (content === null) {
-      throw new AppError("storage_failed", `the content of ${path} is not in this object`, { kind: "faulted", detail: { path } });
+      throw new AppError("storage_failed", `the content of ${path} is not in this object`, {
+        kind: "faulted",
+        detail: { path },
+      });
     }
     return content;
   }

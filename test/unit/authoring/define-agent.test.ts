@@ -6,11 +6,24 @@ import { defineAgent, definitionHash, toolSchemaDigest } from "#authoring/define
 import { defineTool } from "#authoring/define-tool.ts";
 
 const hasher: Hasher = {
-  sha256: (...parts) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest("hex"),
+  sha256: (...parts) =>
+    parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest("hex"),
 };
 const tool = (name: string, version = "1") =>
-  defineTool({ name, version, description: "Does.", input: z.object({ a: z.string() }), effect: "read", execute: () => null });
-const spec = { name: "helper", description: "Helps.", instructions: "Help.", tools: [tool("a"), tool("b")] };
+  defineTool({
+    name,
+    version,
+    description: "Does.",
+    input: z.object({ a: z.string() }),
+    effect: "read",
+    execute: () => null,
+  });
+const spec = {
+  name: "helper",
+  description: "Helps.",
+  instructions: "Help.",
+  tools: [tool("a"), tool("b")],
+};
 
 describe("defineAgent", () => {
   it("[K18] holds in the manifest everything a run is pinned to, and nothing that is not JSON", () => {
@@ -22,7 +35,8 @@ describe("defineAgent", () => {
   });
 
   it("[K18] has one definition hash for one definition and another for every change", () => {
-    const hash = (change: object) => definitionHash(defineAgent({ ...spec, ...change }).manifest, hasher);
+    const hash = (change: object) =>
+      definitionHash(defineAgent({ ...spec, ...change }).manifest, hasher);
     const original = hash({});
     expect(hash({})).toBe(original);
     expect(original).toMatch(/^[0-9a-f]{64}$/);

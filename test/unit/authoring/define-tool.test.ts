@@ -13,22 +13,34 @@ describe("defineTool", () => {
     // @ts-expect-error effect is required
     expect(() => defineTool({ ...base, input, execute: () => null })).toThrow(/effect must be/);
     // @ts-expect-error a made-up effect is not an effect
-    expect(() => defineTool({ ...base, input, effect: "write", execute: () => null })).toThrow(/effect must be/);
+    expect(() => defineTool({ ...base, input, effect: "write", execute: () => null })).toThrow(
+      /effect must be/,
+    );
   });
 
   it("[T1] requires check for reconcile and refuses it for every other effect", () => {
     const check = async () => ({ happened: false }) as const;
     // @ts-expect-error reconcile needs check
-    expect(() => defineTool({ ...base, input, effect: "reconcile", execute: () => null })).toThrow(/check is required/);
+    expect(() => defineTool({ ...base, input, effect: "reconcile", execute: () => null })).toThrow(
+      /check is required/,
+    );
     // @ts-expect-error check belongs to reconcile only
-    expect(() => defineTool({ ...base, input, effect: "once", check, execute: () => null })).toThrow(/check is required/);
-    expect(defineTool({ ...base, input, effect: "reconcile", check, execute: () => null }).check).toBeTypeOf("function");
-    expect(defineTool({ ...base, input, effect: "once", execute: () => null }).check).toBeUndefined();
+    expect(() =>
+      defineTool({ ...base, input, effect: "once", check, execute: () => null }),
+    ).toThrow(/check is required/);
+    expect(
+      defineTool({ ...base, input, effect: "reconcile", check, execute: () => null }).check,
+    ).toBeTypeOf("function");
+    expect(
+      defineTool({ ...base, input, effect: "once", execute: () => null }).check,
+    ).toBeUndefined();
   });
 
   it("[T1] refuses names that a provider would reject, empty versions and limits that are no counts", () => {
-    const define = (change: object) => () => defineTool({ ...base, input, effect: "read", execute: () => null, ...change });
-    for (const name of ["", "a b", "a.b", "ä", "x".repeat(65)]) expect(define({ name })).toThrow(/must match/);
+    const define = (change: object) => () =>
+      defineTool({ ...base, input, effect: "read", execute: () => null, ...change });
+    for (const name of ["", "a b", "a.b", "ä", "x".repeat(65)])
+      expect(define({ name })).toThrow(/must match/);
     expect(define({ version: " " })).toThrow(/version is required/);
     expect(define({ limits: { timeoutMs: 0 } })).toThrow(/positive integer/);
     expect(define({ limits: { maxCallsPerRun: 1.5 } })).toThrow(/positive integer/);
@@ -52,13 +64,20 @@ describe("defineTool", () => {
 
   it("[T2] gives the model the input side of the schema: what has a default is not required", () => {
     const { inputSchema } = defineTool({ ...base, input, effect: "read", execute: () => null });
-    expect(inputSchema).toMatchObject({ type: "object", required: ["amount"], additionalProperties: false });
+    expect(inputSchema).toMatchObject({
+      type: "object",
+      required: ["amount"],
+      additionalProperties: false,
+    });
     expect(inputSchema).not.toHaveProperty("$schema");
   });
 
   it("[T2] refuses schemas whose parse would not give JSON", () => {
-    const define = (schema: z.ZodObject) => () => defineTool({ ...base, input: schema, effect: "read", execute: () => null });
-    expect(define(z.object({ at: z.string().transform((text) => new Date(text)) }))).toThrow(/plain JSON/);
+    const define = (schema: z.ZodObject) => () =>
+      defineTool({ ...base, input: schema, effect: "read", execute: () => null });
+    expect(define(z.object({ at: z.string().transform((text) => new Date(text)) }))).toThrow(
+      /plain JSON/,
+    );
     expect(define(z.object({ at: z.date() }))).toThrow(/plain JSON/);
     expect(define(z.object({ id: z.bigint() }))).toThrow(/plain JSON/);
     expect(define(z.object({ tags: z.map(z.string(), z.string()) }))).toThrow(/plain JSON/);
@@ -66,14 +85,22 @@ describe("defineTool", () => {
   });
 
   it("[T2] replaces lone surrogates before anybody sees the arguments", () => {
-    const tool = defineTool({ ...base, input: z.object({ text: z.string() }), effect: "read", execute: () => null });
+    const tool = defineTool({
+      ...base,
+      input: z.object({ text: z.string() }),
+      effect: "read",
+      execute: () => null,
+    });
     expect(tool.parse({ text: "a\ud83d" })).toEqual({ ok: true, value: { text: "a\ufffd" } });
   });
 
   it("[T3] names each misfit by JSON Pointer and what was expected", () => {
     const tool = defineTool({
       ...base,
-      input: z.object({ rows: z.array(z.object({ "a/b": z.string(), "c~d": z.int() })), mode: z.enum(["x", "y"]) }),
+      input: z.object({
+        rows: z.array(z.object({ "a/b": z.string(), "c~d": z.int() })),
+        mode: z.enum(["x", "y"]),
+      }),
       effect: "read",
       execute: () => null,
     });
@@ -88,20 +115,41 @@ describe("defineTool", () => {
 
   it("[T3] refuses unknown arguments instead of dropping them", () => {
     const tool = defineTool({ ...base, input, effect: "read", execute: () => null });
-    expect(issuesOf(tool.parse({ amount: 1, amuont: 2 }))).toEqual([{ path: "/amuont", message: expect.any(String) }]);
-    const loose = defineTool({ ...base, input: z.looseObject({}), effect: "read", execute: () => null });
+    expect(issuesOf(tool.parse({ amount: 1, amuont: 2 }))).toEqual([
+      { path: "/amuont", message: expect.any(String) },
+    ]);
+    const loose = defineTool({
+      ...base,
+      input: z.looseObject({}),
+      effect: "read",
+      execute: () => null,
+    });
     expect(loose.parse({ anything: [1] })).toEqual({ ok: true, value: { anything: [1] } });
   });
 
   it("[T3] says for a union why no alternative fits", () => {
-    const tool = defineTool({ ...base, input: z.object({ id: z.union([z.string(), z.int()]) }), effect: "read", execute: () => null });
+    const tool = defineTool({
+      ...base,
+      input: z.object({ id: z.union([z.string(), z.int()]) }),
+      effect: "read",
+      execute: () => null,
+    });
     const [issue] = issuesOf(tool.parse({ id: null }));
-    expect(issue).toMatchObject({ path: "/id", message: expect.stringMatching(/expected string.*; or .*expected number/) });
+    expect(issue).toMatchObject({
+      path: "/id",
+      message: expect.stringMatching(/expected string.*; or .*expected number/),
+    });
   });
 
   it("[T3] refuses arguments that are no object, and bounds the number of issues", () => {
-    const tool = defineTool({ ...base, input: z.object({ list: z.array(z.string()) }), effect: "read", execute: () => null });
-    for (const args of [null, [], "x", 3] satisfies Json[]) expect(issuesOf(tool.parse(args))[0]?.path).toBe("");
+    const tool = defineTool({
+      ...base,
+      input: z.object({ list: z.array(z.string()) }),
+      effect: "read",
+      execute: () => null,
+    });
+    for (const args of [null, [], "x", 3] satisfies Json[])
+      expect(issuesOf(tool.parse(args))[0]?.path).toBe("");
     expect(issuesOf(tool.parse({ list: Array.from({ length: 1_000 }, () => 1) }))).toHaveLength(8);
   });
 
@@ -125,7 +173,12 @@ describe("defineToolFromJsonSchema", () => {
     required: ["city"],
     additionalProperties: false,
   };
-  const tool = defineToolFromJsonSchema({ ...base, inputSchema, effect: "read", execute: (args) => args });
+  const tool = defineToolFromJsonSchema({
+    ...base,
+    inputSchema,
+    effect: "read",
+    execute: (args) => args,
+  });
 
   it("[T2] keeps the given schema byte for byte and parses by it", () => {
     expect(tool.inputSchema).toBe(inputSchema);
@@ -133,12 +186,22 @@ describe("defineToolFromJsonSchema", () => {
   });
 
   it("[T3] refuses what the schema refuses", () => {
-    expect(issuesOf(tool.parse({ city: "", days: 1.5 })).map((issue) => issue.path)).toEqual(["/city", "/days"]);
+    expect(issuesOf(tool.parse({ city: "", days: 1.5 })).map((issue) => issue.path)).toEqual([
+      "/city",
+      "/days",
+    ]);
     expect(issuesOf(tool.parse({ city: "Oslo", extra: 1 }))[0]?.path).toBe("/extra");
   });
 
   it("[T1] refuses a schema that is not of type object", () => {
-    expect(() => defineToolFromJsonSchema({ ...base, inputSchema: { type: "string" }, effect: "read", execute: () => null })).toThrow(/type object/);
+    expect(() =>
+      defineToolFromJsonSchema({
+        ...base,
+        inputSchema: { type: "string" },
+        effect: "read",
+        execute: () => null,
+      }),
+    ).toThrow(/type object/);
   });
 });
 

@@ -10,30 +10,43 @@ function capture(lines: readonly string[], maxBytes: number) {
 
 describe("output", () => {
   it("[S3] keeps all that fits, and head and tail of what does not", () => {
-    expect(capture(["ab", "c"], 3).output).toEqual({ stdout: "abc", stdoutBytes: 3, truncated: false });
+    expect(capture(["ab", "c"], 3).output).toEqual({
+      stdout: "abc",
+      stdoutBytes: 3,
+      truncated: false,
+    });
     const { output } = capture([`${"a".repeat(500)}${"z".repeat(500)}`], 200);
     expect(output).toMatchObject({ stdoutBytes: 1_000, truncated: true });
-    expect(output.stdout).toMatch(/^a+\n\[\.\.\. 1000 bytes printed, the middle is cut \.\.\.\]\nz+$/);
+    expect(output.stdout).toMatch(
+      /^a+\n\[\.\.\. 1000 bytes printed, the middle is cut \.\.\.\]\nz+$/,
+    );
     expect(output.stdout).toHaveLength(200);
   });
 
   it("[S3] holds no more than twice its cap whatever is printed", () => {
-    const { kept } = capture(Array.from({ length: 1_000 }, () => "x".repeat(1_000)), 100);
+    const { kept } = capture(
+      Array.from({ length: 1_000 }, () => "x".repeat(1_000)),
+      100,
+    );
     expect(kept.head.length + kept.tail.length).toBeLessThanOrEqual(200);
     expect(kept.bytes).toBe(1_000_000);
   });
 
   it("[S3] never passes its cap, never cuts a character, and counts every byte", () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: "grapheme", maxLength: 60 }), { maxLength: 20 }), fc.integer({ min: 0, max: 300 }), (lines, maxBytes) => {
-        const whole = lines.join("");
-        const { output } = capture(lines, maxBytes);
-        expect(output.stdoutBytes).toBe(Buffer.byteLength(whole));
-        expect(Buffer.byteLength(output.stdout)).toBeLessThanOrEqual(maxBytes);
-        expect(output.truncated).toBe(output.stdoutBytes > maxBytes);
-        expect(output.stdout.isWellFormed() && !output.stdout.includes("\ufffd")).toBe(true);
-        if (!output.truncated) expect(output.stdout).toBe(whole);
-      }),
+      fc.property(
+        fc.array(fc.string({ unit: "grapheme", maxLength: 60 }), { maxLength: 20 }),
+        fc.integer({ min: 0, max: 300 }),
+        (lines, maxBytes) => {
+          const whole = lines.join("");
+          const { output } = capture(lines, maxBytes);
+          expect(output.stdoutBytes).toBe(Buffer.byteLength(whole));
+          expect(Buffer.byteLength(output.stdout)).toBeLessThanOrEqual(maxBytes);
+          expect(output.truncated).toBe(output.stdoutBytes > maxBytes);
+          expect(output.stdout.isWellFormed() && !output.stdout.includes("\ufffd")).toBe(true);
+          if (!output.truncated) expect(output.stdout).toBe(whole);
+        },
+      ),
       { numRuns: 500 },
     );
   });

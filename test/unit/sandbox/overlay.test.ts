@@ -14,7 +14,10 @@ describe("overlay", () => {
     files.write("c/d.txt", bytes(2));
     expect(files.delete("b.txt")).toBe(true);
     expect(files.delete("b.txt")).toBe(false);
-    expect(files.list().map((stat) => [stat.path, stat.bytes])).toEqual([["a.txt", 4], ["c/d.txt", 2]]);
+    expect(files.list().map((stat) => [stat.path, stat.bytes])).toEqual([
+      ["a.txt", 4],
+      ["c/d.txt", 2],
+    ]);
     expect(files.list("c/").map((stat) => stat.path)).toEqual(["c/d.txt"]);
     expect(textOf(files, "a.txt")).toBe("new!");
     expect(files.stat("a.txt")?.digest).toBe(nodeSha256.sha256(new TextEncoder().encode("new!")));
@@ -44,7 +47,14 @@ describe("overlay", () => {
   it("[T6] reads ranges of staged content as of committed content", () => {
     const files = memoryFiles({ committed: "0123456789" });
     files.write("staged", new TextEncoder().encode("0123456789"));
-    for (const range of [{}, { offset: 3 }, { limit: 2 }, { offset: 8, limit: 9 }, { offset: 10 }, { offset: 99, limit: 1 }]) {
+    for (const range of [
+      {},
+      { offset: 3 },
+      { limit: 2 },
+      { offset: 8, limit: 9 },
+      { offset: 10 },
+      { offset: 99, limit: 1 },
+    ]) {
       expect(files.read("staged", range)).toEqual(files.read("committed", range));
     }
   });
@@ -58,7 +68,7 @@ describe("overlay", () => {
   });
 
   it("[T8] refuses file size, file count and total size with a reason and changes nothing", () => {
-    const files = memoryFiles({ "a": bytes(10), "b": bytes(10) }, LIMITS);
+    const files = memoryFiles({ a: bytes(10), b: bytes(10) }, LIMITS);
     expect(() => files.write("c", bytes(11))).toThrow(code("file_too_large"));
     expect(() => files.write("c", bytes(6))).toThrow(code("workspace_full"));
     files.write("c", bytes(5));
@@ -77,7 +87,10 @@ describe("overlay", () => {
   });
 
   it("[T8] no sequence of writes and deletes passes a limit, and a refused one changes nothing", () => {
-    const operation = fc.record({ path: fc.constantFrom("a", "b", "c", "d", "e"), size: fc.option(fc.nat(12)) });
+    const operation = fc.record({
+      path: fc.constantFrom("a", "b", "c", "d", "e"),
+      size: fc.option(fc.nat(12)),
+    });
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 40 }), (operations) => {
         const files = memoryFiles({ a: bytes(4) }, LIMITS);
@@ -87,7 +100,9 @@ describe("overlay", () => {
             if (size === null) files.delete(path);
             else files.write(path, bytes(size));
           } catch {
-            expect(files.list().map((stat) => [stat.path, stat.bytes])).toEqual([...model].toSorted());
+            expect(files.list().map((stat) => [stat.path, stat.bytes])).toEqual(
+              [...model].toSorted(),
+            );
             continue;
           }
           if (size === null) model.delete(path);

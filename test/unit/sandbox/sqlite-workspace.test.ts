@@ -16,7 +16,13 @@ function open(limits?: WorkspaceLimits) {
   const sql = new NodeSqlite();
   expect(migrate(sql, OBJECT_MIGRATIONS, nodeSha256).ok).toBe(true);
   const blobs = new SqliteBlobStore(sql);
-  const store = new SqliteWorkspace({ sql, blobs, hasher: nodeSha256, clock: { now: () => 5 }, ...(limits === undefined ? {} : { limits }) });
+  const store = new SqliteWorkspace({
+    sql,
+    blobs,
+    hasher: nodeSha256,
+    clock: { now: () => 5 },
+    ...(limits === undefined ? {} : { limits }),
+  });
   const files = new FilesProjection(sql);
   let seq = 0;
   /** What the gate does at an outcome: store content, then append the events, in one transaction. */
@@ -24,7 +30,12 @@ function open(limits?: WorkspaceLimits) {
     sql.transaction(() => {
       const events = store.commit(changes).map(({ type, ...payload }) => {
         seq += 1;
-        return { type: type === "written" ? "file.written" : "file.deleted", header: { seq, at: 1_000 + seq }, hash: "", payload } as unknown as StoredEvent<ThreadEvents>;
+        return {
+          type: type === "written" ? "file.written" : "file.deleted",
+          header: { seq, at: 1_000 + seq },
+          hash: "",
+          payload,
+        } as unknown as StoredEvent<ThreadEvents>;
       });
       for (const event of events) files.apply(event);
       return events;
@@ -41,20 +52,29 @@ describe("sqlite workspace", () => {
     session.write("big.bin", large);
     expect(store.reader.list()).toEqual([]);
     commit(session.changes());
-    expect(store.reader.list().map(({ path, bytes: size, updatedAt }) => [path, size, updatedAt])).toEqual([["a.txt", 5, 1_001], ["big.bin", 1_500_000, 1_002]]);
+    expect(
+      store.reader.list().map(({ path, bytes: size, updatedAt }) => [path, size, updatedAt]),
+    ).toEqual([
+      ["a.txt", 5, 1_001],
+      ["big.bin", 1_500_000, 1_002],
+    ]);
     expect(store.reader.stat("a.txt")?.digest).toBe(nodeSha256.sha256(bytes("alpha")));
     expect(Buffer.from(store.reader.read("big.bin") ?? []).equals(Buffer.from(large))).toBe(true);
-    expect(store.reader.read("big.bin", { offset: 600_000, limit: 5 })).toEqual(large.slice(600_000, 600_005));
+    expect(store.reader.read("big.bin", { offset: 600_000, limit: 5 })).toEqual(
+      large.slice(600_000, 600_005),
+    );
   });
 
   it("[T6] a transaction that rolls back leaves neither rows nor content", () => {
     const { sql, blobs, store, commit } = open();
     const session = store.session();
     session.write("a.txt", bytes("alpha"));
-    expect(() => sql.transaction(() => {
-      commit(session.changes());
-      throw new RangeError("the append failed");
-    })).toThrow("the append failed");
+    expect(() =>
+      sql.transaction(() => {
+        commit(session.changes());
+        throw new RangeError("the append failed");
+      }),
+    ).toThrow("the append failed");
     expect(store.reader.list()).toEqual([]);
     expect(blobs.has(nodeSha256.sha256(bytes("alpha")))).toBe(false);
   });
@@ -64,7 +84,12 @@ describe("sqlite workspace", () => {
     commit([{ type: "write", path: "a", content: bytes("one") }]);
     commit([{ type: "write", path: "a", content: bytes("two") }]);
     expect(textOf(store.reader, "a")).toBe("two");
-    expect(commit([{ type: "delete", path: "a" }, { type: "delete", path: "never" }])).toHaveLength(1);
+    expect(
+      commit([
+        { type: "delete", path: "a" },
+        { type: "delete", path: "never" },
+      ]),
+    ).toHaveLength(1);
     expect(store.reader.stat("a")).toBeNull();
     for (const text of ["one", "two"]) expect(blobs.has(nodeSha256.sha256(bytes(text)))).toBe(true);
   });
@@ -72,7 +97,10 @@ describe("sqlite workspace", () => {
   it("[T6] applying the events again gives the same files", () => {
     const { store, files, commit } = open();
     const events = [
-      ...commit([{ type: "write", path: "a", content: bytes("one") }, { type: "write", path: "b", content: bytes("b") }]),
+      ...commit([
+        { type: "write", path: "a", content: bytes("one") },
+        { type: "write", path: "b", content: bytes("b") },
+      ]),
       ...commit([{ type: "delete", path: "a" }]),
     ];
     const before = store.reader.list();
@@ -88,19 +116,25 @@ describe("sqlite workspace", () => {
     first.write("a", bytes("12345678"));
     second.write("b", bytes("abcdefgh"));
     commit(first.changes());
-    expect(() => commit(second.changes())).toThrow(expect.objectContaining({ code: "workspace_full" }));
+    expect(() => commit(second.changes())).toThrow(
+      expect.objectContaining({ code: "workspace_full" }),
+    );
     expect(store.reader.list().map((stat) => stat.path)).toEqual(["a"]);
     expect(blobs.has(nodeSha256.sha256(bytes("abcdefgh")))).toBe(false);
   });
 
   it("[T7] commit refuses a path that no session could have staged", () => {
     const { commit } = open();
-    expect(() => commit([{ type: "write", path: "../a", content: bytes("x") }])).toThrow(expect.objectContaining({ code: "file_path_invalid" }));
+    expect(() => commit([{ type: "write", path: "../a", content: bytes("x") }])).toThrow(
+      expect.objectContaining({ code: "file_path_invalid" }),
+    );
   });
 
   it("[T7] a prefix is text, never a pattern", () => {
     const { store, commit } = open();
-    commit(["a_b", "axb", "a%", "A_b"].map((path) => ({ type: "write", path, content: bytes("") })));
+    commit(
+      ["a_b", "axb", "a%", "A_b"].map((path) => ({ type: "write", path, content: bytes("") })),
+    );
     expect(store.reader.list("a_").map((stat) => stat.path)).toEqual(["a_b"]);
     expect(store.reader.list("a%").map((stat) => stat.path)).toEqual(["a%"]);
   });

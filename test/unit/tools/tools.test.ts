@@ -20,7 +20,12 @@ import { memoryFiles, textOf } from "#test/support/memory-files.ts";
 const sandbox = createQuickJsSandbox(nodeQuickJsBinary);
 const ALL = [read, ls, find, grep, write, edit, deleteFile, updatePlan, runCode];
 
-async function call(tool: Tool, args: JsonObject, files: WorkspaceSession = memoryFiles(), plan: PlanItem[][] = []): Promise<Json> {
+async function call(
+  tool: Tool,
+  args: JsonObject,
+  files: WorkspaceSession = memoryFiles(),
+  plan: PlanItem[][] = [],
+): Promise<Json> {
   const parsed = tool.parse(args);
   if (!parsed.ok) throw new TypeError(JSON.stringify(parsed.error));
   const context: ToolContext = {
@@ -35,12 +40,26 @@ async function call(tool: Tool, args: JsonObject, files: WorkspaceSession = memo
   };
   return tool.execute(parsed.value, context);
 }
-const codeOf = (work: Promise<unknown>): Promise<unknown> => work.then(() => "ok", (error: unknown) => (isAppError(error) ? error.code : error));
+const codeOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => "ok",
+    (error: unknown) => (isAppError(error) ? error.code : error),
+  );
 
 describe("built-in tools", () => {
   it("[T1] declare an effect, and none writes under effect read", () => {
     const effects = Object.fromEntries(ALL.map((tool) => [tool.name, tool.effect]));
-    expect(effects).toEqual({ read: "read", ls: "read", find: "read", grep: "read", write: "idempotent", edit: "idempotent", delete: "idempotent", update_plan: "idempotent", run_code: "idempotent" });
+    expect(effects).toEqual({
+      read: "read",
+      ls: "read",
+      find: "read",
+      grep: "read",
+      write: "idempotent",
+      edit: "idempotent",
+      delete: "idempotent",
+      update_plan: "idempotent",
+      run_code: "idempotent",
+    });
   });
 
   it("[T7] refuse a path that leaves the workspace, whatever the tool", async () => {
@@ -62,7 +81,12 @@ describe("read", () => {
       let offset: number | null = 0;
       let joined = "";
       while (offset !== null) {
-        const piece = (await call(read, { path: "a.txt", offset, limit }, files)) as { text: string; nextOffset: number | null; truncated: boolean; bytes: number };
+        const piece = (await call(read, { path: "a.txt", offset, limit }, files)) as {
+          text: string;
+          nextOffset: number | null;
+          truncated: boolean;
+          bytes: number;
+        };
         expect(piece.text).not.toContain("\ufffd");
         expect(piece.bytes).toBe(Buffer.byteLength(text));
         expect(piece.truncated).toBe(piece.nextOffset !== null);
@@ -75,22 +99,42 @@ describe("read", () => {
 
   it("[T5] says that a file is binary or missing, and that an offset is past the end", async () => {
     const files = memoryFiles({ "b.bin": new Uint8Array([0xff, 0xfe, 0, 1]), "a.txt": "abc" });
-    await expect(call(read, { path: "b.bin" }, files)).resolves.toMatchObject({ binary: true, bytes: 4 });
+    await expect(call(read, { path: "b.bin" }, files)).resolves.toMatchObject({
+      binary: true,
+      bytes: 4,
+    });
     expect(await codeOf(call(read, { path: "c.txt" }, files))).toBe("not_found");
     expect(await codeOf(call(read, { path: "a.txt", offset: 4 }, files))).toBe("invalid_request");
   });
 });
 
 describe("ls, find, grep", () => {
-  const files = memoryFiles({ "a.csv": "x\ny", "data/b.csv": "Needle\r\nhay\r\nneedle two", "data/deep/c.txt": "needle", "bin": new Uint8Array([0, 1]) });
+  const files = memoryFiles({
+    "a.csv": "x\ny",
+    "data/b.csv": "Needle\r\nhay\r\nneedle two",
+    "data/deep/c.txt": "needle",
+    bin: new Uint8Array([0, 1]),
+  });
 
   it("[T4] ls groups folders with their sizes", async () => {
-    await expect(call(ls, {}, files)).resolves.toMatchObject({ entries: [{ name: "a.csv", bytes: 3 }, { name: "bin", bytes: 2 }, { name: "data/", bytes: 29, files: 2 }], truncated: false });
-    await expect(call(ls, { path: "data/" }, files)).resolves.toMatchObject({ entries: [{ name: "b.csv" }, { name: "deep/" }] });
+    await expect(call(ls, {}, files)).resolves.toMatchObject({
+      entries: [
+        { name: "a.csv", bytes: 3 },
+        { name: "bin", bytes: 2 },
+        { name: "data/", bytes: 29, files: 2 },
+      ],
+      truncated: false,
+    });
+    await expect(call(ls, { path: "data/" }, files)).resolves.toMatchObject({
+      entries: [{ name: "b.csv" }, { name: "deep/" }],
+    });
   });
 
   it("[T4] find matches globs within and across folders", async () => {
-    const paths = async (glob: string) => ((await call(find, { glob }, files)) as { files: { path: string }[] }).files.map((file) => file.path);
+    const paths = async (glob: string) =>
+      ((await call(find, { glob }, files)) as { files: { path: string }[] }).files.map(
+        (file) => file.path,
+      );
     expect(await paths("*.csv")).toEqual(["a.csv"]);
     expect(await paths("**/*.csv")).toEqual(["a.csv", "data/b.csv"]);
     expect(await paths("data/**")).toEqual(["data/b.csv", "data/deep/c.txt"]);
@@ -102,7 +146,9 @@ describe("ls, find, grep", () => {
   it("[T5] find answers a hostile glob at once", async () => {
     const long = memoryFiles({ ["a".repeat(500)]: "" });
     const startedAt = process.cpuUsage();
-    await expect(call(find, { glob: `${"*a".repeat(100)}b` }, long)).resolves.toMatchObject({ total: 0 });
+    await expect(call(find, { glob: `${"*a".repeat(100)}b` }, long)).resolves.toMatchObject({
+      total: 0,
+    });
     expect(process.cpuUsage(startedAt).user / 1_000).toBeLessThan(500);
   });
 
@@ -117,26 +163,47 @@ describe("ls, find, grep", () => {
       truncated: false,
       notText: ["bin"],
     });
-    await expect(call(grep, { text: "(a+)+$", glob: "*.csv" }, files)).resolves.toMatchObject({ total: 0 });
+    await expect(call(grep, { text: "(a+)+$", glob: "*.csv" }, files)).resolves.toMatchObject({
+      total: 0,
+    });
     const many = memoryFiles({ a: "x\n".repeat(500) });
-    await expect(call(grep, { text: "x" }, many)).resolves.toMatchObject({ total: 500, truncated: true });
+    await expect(call(grep, { text: "x" }, many)).resolves.toMatchObject({
+      total: 500,
+      truncated: true,
+    });
   });
 });
 
 describe("write, edit, delete", () => {
   it("[T6] stage their changes in the session and nowhere else", async () => {
     const files = memoryFiles({ "a.txt": "one two", "b.txt": "b" });
-    await expect(call(write, { path: "new/c.txt", content: "ü" }, files)).resolves.toEqual({ path: "new/c.txt", bytes: 2, replaced: false });
-    await expect(call(edit, { path: "a.txt", old: "two", new: "2" }, files)).resolves.toEqual({ path: "a.txt", bytes: 5, line: 1 });
+    await expect(call(write, { path: "new/c.txt", content: "ü" }, files)).resolves.toEqual({
+      path: "new/c.txt",
+      bytes: 2,
+      replaced: false,
+    });
+    await expect(call(edit, { path: "a.txt", old: "two", new: "2" }, files)).resolves.toEqual({
+      path: "a.txt",
+      bytes: 5,
+      line: 1,
+    });
     await call(deleteFile, { path: "b.txt" }, files);
-    expect(files.changes().map(({ type, path }) => `${type} ${path}`)).toEqual(["write new/c.txt", "write a.txt", "delete b.txt"]);
+    expect(files.changes().map(({ type, path }) => `${type} ${path}`)).toEqual([
+      "write new/c.txt",
+      "write a.txt",
+      "delete b.txt",
+    ]);
     expect(textOf(files, "a.txt")).toBe("one 2");
   });
 
   it("[T5] edit refuses text that is absent or occurs twice, overlapping included, and leaves the rest byte for byte", async () => {
     const files = memoryFiles({ "a.txt": "\ufeffaaa b\r\n$& end" });
-    expect(await codeOf(call(edit, { path: "a.txt", old: "zz", new: "" }, files))).toBe("invalid_request");
-    expect(await codeOf(call(edit, { path: "a.txt", old: "aa", new: "" }, files))).toBe("invalid_request");
+    expect(await codeOf(call(edit, { path: "a.txt", old: "zz", new: "" }, files))).toBe(
+      "invalid_request",
+    );
+    expect(await codeOf(call(edit, { path: "a.txt", old: "aa", new: "" }, files))).toBe(
+      "invalid_request",
+    );
     expect(files.changes()).toEqual([]);
     await call(edit, { path: "a.txt", old: "b", new: "$&$1" }, files);
     expect(Buffer.from(files.read("a.txt") ?? [])).toEqual(Buffer.from("\ufeffaaa $&$1\r\n$& end"));
@@ -147,19 +214,38 @@ describe("write, edit, delete", () => {
 describe("update_plan and run_code", () => {
   it("[T2] update_plan hands the parsed items on, defaults filled in", async () => {
     const plans: PlanItem[][] = [];
-    await expect(call(updatePlan, { items: [{ text: "a", status: "done" }, { text: "b" }] }, memoryFiles(), plans)).resolves.toEqual({ items: 2, open: 1 });
-    expect(plans).toEqual([[{ text: "a", status: "done" }, { text: "b", status: "pending" }]]);
+    await expect(
+      call(
+        updatePlan,
+        { items: [{ text: "a", status: "done" }, { text: "b" }] },
+        memoryFiles(),
+        plans,
+      ),
+    ).resolves.toEqual({ items: 2, open: 1 });
+    expect(plans).toEqual([
+      [
+        { text: "a", status: "done" },
+        { text: "b", status: "pending" },
+      ],
+    ]);
   });
 
   it("[S4] run_code answers value, output and what it wrote", async () => {
     const files = memoryFiles({ "s.csv": "city,n\nOslo,2\nRome,3\n" });
     const code = `const rows = parseCsv(readFile("s.csv"), { numbers: true }); console.log(rows.length); writeFile("out.txt", "x"); return { sum: rows.reduce((t, r) => t + r.n, 0) }`;
-    await expect(call(runCode, { code }, files)).resolves.toEqual({ value: { sum: 5 }, stdout: "2\n", written: ["out.txt"] });
+    await expect(call(runCode, { code }, files)).resolves.toEqual({
+      value: { sum: 5 },
+      stdout: "2\n",
+      written: ["out.txt"],
+    });
   });
 
   it("[T5] run_code fails with the sandbox's own code and what was printed before", async () => {
     const failed = call(runCode, { code: `console.log("half"); throw new Error("no")` });
-    await expect(failed).rejects.toMatchObject({ code: "exec_error", message: "Error: no (line 1)\nPrinted before:\nhalf\n" });
+    await expect(failed).rejects.toMatchObject({
+      code: "exec_error",
+      message: "Error: no (line 1)\nPrinted before:\nhalf\n",
+    });
     expect(await codeOf(call(runCode, { code: "return () => 1" }))).toBe("exec_output_invalid");
   });
 });
