@@ -11,6 +11,7 @@ import {
   STOP_WORDS,
   stem,
   SYNONYMS,
+  VALUE_SYNONYMS,
   type Token,
 } from "./words.ts";
 
@@ -178,9 +179,11 @@ const synonymColumn: Find = ([only, ...rest], { profile, start }) => {
 function singulars(window: readonly Token[]): readonly string[] {
   const lead = window.slice(0, -1).map((token) => token.lower);
   const last = window.at(-1);
-  return [last?.stem ?? "", (last?.lower ?? "").replace(/s$/, "")].map((word) =>
+  const plain = [last?.stem ?? "", (last?.lower ?? "").replace(/s$/, "")].map((word) =>
     [...lead, word].join(" "),
   );
+  const other = lead.length === 0 ? VALUE_SYNONYMS.get(last?.lower ?? "") : undefined;
+  return other === undefined ? plain : [...plain, other];
 }
 
 function isFunctionWord(token: Token): boolean {

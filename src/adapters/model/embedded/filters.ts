@@ -5,6 +5,7 @@
 import { comparisons, MONTHS } from "./comparisons.ts";
 import type { Filter } from "./query.ts";
 import { type Scan, use } from "./reading.ts";
+import { STOP_WORDS } from "./words.ts";
 
 const NEGATIONS = new Set(["not", "except", "excluding", "non", "without", "besides"]);
 
@@ -68,7 +69,8 @@ function standingValues(scan: Scan): Filter[] {
     if (mention.kind !== "value" || scan.used.has(mention.start)) continue;
     const near = scan.mentions.find(
       (other) =>
-        other.kind === "column" && (other.end === mention.start || other.start === mention.end),
+        other.kind === "column" &&
+        (other.start === mention.end || leadsTo(scan, other.end, mention.start)),
     );
     const named =
       near?.kind === "column"
@@ -112,4 +114,14 @@ function standingValues(scan: Scan): Filter[] {
     column,
     values,
   }));
+}
+
+/** Nothing but function words lies between, as in "embarked at S". */
+function leadsTo({ tokens }: Scan, end: number, start: number): boolean {
+  const between = tokens.slice(end, start);
+  return (
+    end <= start &&
+    between.length <= 2 &&
+    between.every((token) => STOP_WORDS.has(token.lower) && token.lower !== "and")
+  );
 }

@@ -3,7 +3,15 @@
  * ends in a refusal.
  */
 import type { Reading } from "./reading.ts";
-import { ADJECTIVES, nameWords, OPERATION_WORDS, STOP_WORDS, type Token } from "./words.ts";
+import {
+  ADJECTIVES,
+  nameWords,
+  OPERATION_WORDS,
+  PART_NOUNS,
+  ROW_NOUNS,
+  STOP_WORDS,
+  type Token,
+} from "./words.ts";
 
 /**
  * Words without a role. One may name the rows themselves ("how many penguins"); any other might be a condition that was
@@ -46,6 +54,8 @@ export function leftOver(reading: Reading): {
 
 /** After "how many", a value ("Adelie penguins"), a superlative, or as the owner of what is measured ("mass of penguins"). */
 function namesRows({ tokens, used, mentions, targets }: Reading, at: number): boolean {
+  if (PART_NOUNS.has(tokens[at]?.stem ?? "") || PART_NOUNS.has(tokens[at]?.lower ?? ""))
+    return false;
   const before = tokens
     .slice(Math.max(0, at - 4), at)
     .map((token) => token.lower)
@@ -68,11 +78,7 @@ function namesRows({ tokens, used, mentions, targets }: Reading, at: number): bo
     )
   )
     return true;
-  return (
-    targets.length > 0 &&
-    /(?:of|for)(?: (?:all|the|all the|our))?$/.test(before) &&
-    tokens[at]?.lower.endsWith("s") === true
-  );
+  return targets.length > 0 && ROW_NOUNS.has(tokens[at]?.stem ?? "");
 }
 
 function isCommand(token: Token): boolean {

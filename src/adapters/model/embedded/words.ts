@@ -87,6 +87,24 @@ export const SYNONYMS: ReadonlyMap<string, readonly string[]> = new Map(
   ).flatMap(([from, to]) => from.split(" ").map((word) => [word, to.split(" ")] as const)),
 );
 
+/** Values under another word. */
+export const VALUE_SYNONYMS: ReadonlyMap<string, string> = new Map([
+  ["women", "female"],
+  ["woman", "female"],
+  ["men", "male"],
+  ["man", "male"],
+]);
+
+/** Nouns that name all rows of a table of people or things, whatever its file is called. */
+export const ROW_NOUNS = list(
+  "people person individual item thing case sample observation animal bird member participant",
+);
+
+/** Nouns that name some of the rows: taking them for all would answer another question. */
+export const PART_NOUNS = list(
+  "child children kid baby adult senior minor boy girl survivor victim winner loser male female",
+);
+
 /** What an adjective measures, to be looked for among the column names. */
 export const ADJECTIVES: ReadonlyMap<
   string,

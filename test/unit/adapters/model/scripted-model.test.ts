@@ -271,6 +271,21 @@ describe("embedded/scripted says no instead of answering another question", () =
   });
 });
 
+describe("embedded/scripted takes no part of the rows for all of them", () => {
+  const PASSENGERS =
+    "PassengerId,Survived,Sex,Age,Embarked\n1,0,male,22,S\n2,1,female,38,C\n3,1,female,26,S\n4,1,male,4,S\n";
+  it.each([
+    ["how many women survived?", "**2**"],
+    ["How many passengers embarked at S?", "**3**"],
+    ["average age of passengers who survived", "**22.67**"],
+    ["average age of survivors", '"survivors"'],
+    ["how many children survived?", '"children"'],
+    ["how many passengers died?", '"died"'],
+  ])("%s", async (question, expected) => {
+    expect((await ask(question, new Map([["p.csv", PASSENGERS]]))).text).toContain(expected);
+  });
+});
+
 describe("embedded/scripted chooses the file", () => {
   it("takes the only table, whatever else lies there", async () => {
     expect((await ask("how many rows?", filesOf("notes.txt", "orders.csv"))).text).toContain(
