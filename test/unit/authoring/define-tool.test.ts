@@ -20,20 +20,16 @@ describe("defineTool", () => {
 
   it("[T1] requires check for reconcile and refuses it for every other effect", () => {
     const check = async () => ({ happened: false }) as const;
+    const execute = () => null;
+    const reconcile = { ...base, input, execute, effect: "reconcile" } as const;
+    const once = { ...base, input, execute, effect: "once" } as const;
+    const checkedOnce = { ...once, check };
     // @ts-expect-error reconcile needs check
-    expect(() => defineTool({ ...base, input, effect: "reconcile", execute: () => null })).toThrow(
-      /check is required/,
-    );
+    expect(() => defineTool(reconcile)).toThrow(/check is required/);
     // @ts-expect-error check belongs to reconcile only
-    expect(() =>
-      defineTool({ ...base, input, effect: "once", check, execute: () => null }),
-    ).toThrow(/check is required/);
-    expect(
-      defineTool({ ...base, input, effect: "reconcile", check, execute: () => null }).check,
-    ).toBeTypeOf("function");
-    expect(
-      defineTool({ ...base, input, effect: "once", execute: () => null }).check,
-    ).toBeUndefined();
+    expect(() => defineTool(checkedOnce)).toThrow(/check is required/);
+    expect(defineTool({ ...reconcile, check }).check).toBeTypeOf("function");
+    expect(defineTool(once).check).toBeUndefined();
   });
 
   it("[T1] refuses names that a provider would reject, empty versions and limits that are no counts", () => {
