@@ -12,7 +12,8 @@ import { ROOT, toolEnv } from "./project.mjs";
 const READY_DEADLINE_MS = 90_000;
 const POLL_MS = 100;
 /** Lines of wrangler that tell a user nothing. */
-const NOISE = /Unable to fetch the `Request\.cf` object|^\s*$|TypeError: fetch failed|Falling back/;
+const NOISE =
+  /Unable to fetch the `Request\.cf` object|^\s*$|TypeError: fetch failed|GET \/healthz/;
 
 /** Ends what a killed server left; null when there is nothing, the URL when a server is alive and well. */
 export async function leftover(state) {
