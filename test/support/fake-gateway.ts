@@ -126,9 +126,10 @@ export class FakeGateway implements ThreadGateway {
         const known = threads.get(name);
         if (known !== undefined) {
           if (caller.kind === "user" && known.owner !== caller.id) return missing();
-          const reply = key === null ? undefined : known.keys.get(key);
-          if (reply === undefined) return failure("conflict");
-          return reply.body === canonicalJson({ title })
+          if (key === null) return ok(view(known));
+          const first = known.keys.get(key);
+          if (first === undefined) return failure("conflict");
+          return first.body === canonicalJson({ title })
             ? ok(view(known))
             : failure("idempotency_conflict");
         }

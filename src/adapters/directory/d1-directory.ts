@@ -14,10 +14,10 @@ import type {
   ThreadTouch,
 } from "#ports/directory.ts";
 import type { AgentName, TenantId, ThreadId } from "#shared/ids.ts";
-import { AppError } from "#shared/errors.ts";
 import { invariant } from "#shared/exhaustive.ts";
 import { trusted } from "#shared/ids.ts";
 import { threads } from "#db/d1-schema.ts";
+import { toUnavailable } from "#db/query-failure.ts";
 
 export class D1Directory implements Directory {
   readonly #db: DrizzleD1Database;
@@ -109,10 +109,6 @@ async function attempt<T>(query: () => Promise<T>): Promise<T> {
   try {
     return await query();
   } catch (cause) {
-    throw new AppError("unavailable", "The directory cannot be reached.", {
-      kind: "unavailable",
-      retryable: true,
-      cause,
-    });
+    throw toUnavailable(cause);
   }
 }

@@ -5,9 +5,9 @@ import type { DrizzleD1Database } from "drizzle-orm/d1";
 import type { SQL } from "drizzle-orm";
 import type { KeyRecord, KeyStore } from "#ports/key-store.ts";
 import type { TenantId } from "#shared/ids.ts";
-import { AppError } from "#shared/errors.ts";
 import { trusted } from "#shared/ids.ts";
 import { apiKeys } from "#db/d1-schema.ts";
+import { toUnavailable } from "#db/query-failure.ts";
 
 export class D1KeyStore implements KeyStore {
   readonly #db: DrizzleD1Database;
@@ -31,11 +31,7 @@ export class D1KeyStore implements KeyStore {
       .where(where)
       .limit(1)
       .catch((cause: unknown) => {
-        throw new AppError("unavailable", "The key store cannot be reached.", {
-          kind: "unavailable",
-          retryable: true,
-          cause,
-        });
+        throw toUnavailable(cause);
       });
     if (row === undefined) return null;
     const { hash: _hash, ...rest } = row;
