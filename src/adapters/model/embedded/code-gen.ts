@@ -22,27 +22,33 @@ const firstLine = text.slice(0, (text.indexOf("\\n") + 1 || text.length + 1) - 1
 const delimiter = [",", ";", "\\t", "|"].map((d) => [d, firstLine.split(d).length]).sort((a, b) => b[1] - a[1])[0][0];
 const rows = parseCsv(text, { header: true, numbers: true, delimiter });`;
 
-const PROFILE_BODY = `const isDate = (v) => /^\\d{4}-\\d{2}(-\\d{2})?([ T].*)?$/.test(String(v).trim());
+const PROFILE_BODY = `const isDate = (v) => /^\\d{4}-\\d{2}(-\\d{2})?([ T].*)?$/.test(v);
+const wanted = new Set(terms);
+const plain = (key) => key.replace(/[^\\p{L}\\p{N}.]+/gu, " ").replace(/\\.$/, "").trim();
 const hits = [];
 const columns = Object.keys(rows[0] ?? {}).map((name) => {
   const counts = new Map();
   let absent = 0, numbers = 0, dates = 0, sum = 0, min = null, max = null;
   for (const row of rows) {
     const v = row[name];
-    if (missing(v)) { absent += 1; continue; }
-    const known = counts.get(lower(v));
-    if (known === undefined) counts.set(lower(v), [v, 1]); else known[1] += 1;
+    const key = typeof v === "number" ? v : lower(v ?? "");
+    const known = counts.get(key);
+    if (known !== undefined) { known[1] += 1; continue; }
+    if (!missing(v)) counts.set(key, [v, 1]); else absent += 1;
+  }
+  for (const [key, [v, times]] of counts) {
     const n = num(v);
-    if (n !== null) { numbers += 1; sum += n; } else if (isDate(v)) dates += 1;
-    const key = n ?? String(v).slice(0, 40);
-    if (min === null || key < min) min = key;
-    if (max === null || key > max) max = key;
+    if (n !== null) { numbers += times; sum += n * times; } else if (isDate(key)) dates += times;
+    const bound = n ?? String(v).slice(0, 40);
+    if (min === null || bound < min) min = bound;
+    if (max === null || bound > max) max = bound;
+    const text = String(key);
+    const term = wanted.has(text) ? text : typeof key === "string" && /[^a-z0-9 ]/.test(key) ? plain(key) : "";
+    if (wanted.has(term)) hits.push({ term, column: name, value: String(v) });
   }
   const present = rows.length - absent;
-  const flags = [...counts.keys()].every((v) => ["0", "1", "yes", "no", "true", "false", "y", "n"].includes(v));
-  const type = present === 0 ? "empty" : flags && counts.size <= 2 ? "boolean" : numbers === present ? "number" : dates === present ? "date" : "text";
-  const words = new Map([...counts].map(([v, entry]) => [v.replace(/[^\\p{L}\\p{N}.]+/gu, " ").replace(/\\.$/, "").trim(), entry]));
-  for (const term of terms) if (words.has(term)) hits.push({ term, column: name, value: String(words.get(term)[0]) });
+  const flags = counts.size <= 2 && [...counts.keys()].every((v) => ["0", "1", "yes", "no", "true", "false", "y", "n"].includes(String(v)));
+  const type = present === 0 ? "empty" : flags ? "boolean" : numbers === present ? "number" : dates === present ? "date" : "text";
   const ranged = type === "number" || type === "date";
   return {
     name, type, missing: absent, distinct: counts.size,

@@ -84,17 +84,7 @@ function standingValues(scan: Scan): Filter[] {
       [mention.start, mention.end],
       ...(named === undefined || near === undefined ? [] : [[near.start, near.end] as const]),
     );
-    const before = [scan.tokens[mention.start - 1], scan.tokens[mention.start - 2]].map(
-      (token) => token?.lower ?? "",
-    );
-    add(
-      hit.column,
-      hit.value,
-      NEGATIONS.has(before[0] ?? "") ||
-        (before[0] !== undefined &&
-          ["for", "the", "in", "from"].includes(before[0]) &&
-          NEGATIONS.has(before[1] ?? "")),
-    );
+    add(hit.column, hit.value, isNegated(scan, mention.start));
   }
   for (const [at, token] of scan.tokens.entries()) {
     const hits =
@@ -124,4 +114,11 @@ function leadsTo({ tokens }: Scan, end: number, start: number): boolean {
     between.length <= 2 &&
     between.every((token) => STOP_WORDS.has(token.lower) && token.lower !== "and")
   );
+}
+
+function isNegated({ tokens }: Scan, start: number): boolean {
+  const last = tokens[start - 1]?.lower ?? "";
+  const reaches =
+    ["for", "the", "in", "from"].includes(last) && NEGATIONS.has(tokens[start - 2]?.lower ?? "");
+  return NEGATIONS.has(last) || reaches;
 }
