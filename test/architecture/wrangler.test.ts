@@ -50,10 +50,6 @@ describe("each wrangler file", () => {
     ]);
   });
 
-  it("[Z6] production does not enable the clock command", () => {
-    expect((production["vars"] as Table)["HOLDFAST_TEST_CLOCK"]).toBeUndefined();
-  });
-
   it("local has nothing that needs an account", () => {
     expect([local["ai"], local["vectorize"], local["account_id"]]).toEqual([
       undefined,
