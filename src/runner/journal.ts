@@ -48,6 +48,7 @@ export class Journal {
   #state: ThreadState;
   #seq: number;
   #snapshotSeq: number;
+  #planned: { readonly seq: number; readonly effects: readonly Effect[] } | null = null;
   #closed: string | null = null;
   #corrupt: LogMode | null = null;
 
@@ -83,6 +84,7 @@ export class Journal {
   /** After an erasure: nothing of what is gone from the log stays in memory. */
   refold(): void {
     this.#recent.clear();
+    this.#planned = null;
     const folded = this.#fold();
     this.#state = folded.state;
     this.#seq = folded.seq;
@@ -90,7 +92,10 @@ export class Journal {
     if (!this.mode.writable) this.close(this.mode.message);
   }
 
+  /** What is due now. Of a state that no time changes, the answer found while it was appended is given again. */
   effects(): readonly Effect[] {
+    const planned = this.#planned;
+    if (planned?.seq === this.#seq && planned.effects.every(isTimeless)) return planned.effects;
     return this.#effectsOf(this.#state);
   }
 
@@ -176,8 +181,11 @@ export class Journal {
           this.#speculative.set(event.header.seq, event);
           all.push(complete);
         }
-        more = this.#recordsOf(state);
-        if (more.length === 0) return all;
+        const effects = this.#effectsOf(state);
+        more = this.#recordsOf(effects);
+        if (more.length > 0) continue;
+        this.#planned = { seq: this.#seq + all.length, effects };
+        return all;
       }
     } finally {
       this.#speculative.clear();
@@ -185,8 +193,8 @@ export class Journal {
     throw new AppError("internal", "the kernel's records do not settle", { kind: "faulted" });
   }
 
-  #recordsOf(state: ThreadState): readonly ThreadDraft[] {
-    return this.#effectsOf(state).flatMap((effect) => {
+  #recordsOf(effects: readonly Effect[]): readonly ThreadDraft[] {
+    return effects.flatMap((effect) => {
       if (effect.type === "record") return effect.drafts;
       if (effect.type === "complete_run") return [completeRun(effect, (seq) => this.eventAt(seq))];
       return [];
@@ -212,6 +220,10 @@ export class Journal {
     this.#recent.set(event.header.seq, event);
     this.#recent.delete(event.header.seq - RECENT_EVENTS);
   }
+}
+
+function isTimeless(effect: Effect): boolean {
+  return effect.type === "call_model" || effect.type === "call_tool";
 }
 
 function toMessage(error: unknown): string {

@@ -65,14 +65,15 @@ export class LiveText {
     const open = this.#open;
     if (open === null || this.#text.length === this.#stored) return;
     const { seq, attempt } = open;
-    this.#blocks.append({
-      seq,
-      attempt,
-      idx: this.#blockCount,
-      text: this.#text.slice(this.#stored),
-    });
-    this.#blockCount += 1;
+    const text = this.#text.slice(this.#stored);
     this.#stored = this.#text.length;
+    try {
+      this.#blocks.append({ seq, attempt, idx: this.#blockCount, text });
+      this.#blockCount += 1;
+    } catch {
+      // A lost block costs a reader part of a text that is about to be recorded. Storage that fails here fails the next
+      // append too, and that is where it is told; a model's answer must not fail for it.
+    }
   }
 
   /** In the transaction of an outcome. */
@@ -96,9 +97,9 @@ export class LiveText {
     }
   }
 
-  /** Stops the flush timer; stored blocks stay for the next wake. */
+  /** Takes no more text; stored blocks stay for the next wake. */
   close(): void {
-    this.#stopTimer();
+    this.#reset(null);
   }
 
   #reset(open: OpenAttempt | null): void {

@@ -171,7 +171,7 @@ export class ThreadRuntime {
 
   /** Stops for good, for a shutdown: aborts what is in flight and ends all subscriptions. Nothing is lost. */
   abort(reason: string): void {
-    this.#hub.live.flush();
+    if (this.#journal.closed === null) this.#hub.live.flush();
     this.#journal.close(reason);
     this.#gate.abortAll(reason);
     this.#hub.close();
@@ -227,7 +227,9 @@ export class ThreadRuntime {
 
   #stop(error: unknown): void {
     if (this.#closeWhenStale(error) === null) this.#fault ??= { error };
-    this.abort(error instanceof Error ? error.message : "the runtime failed");
+    const reason = error instanceof Error ? error.message : "the runtime failed";
+    this.#journal.close(reason);
+    this.abort(reason);
   }
 
   #refuseWhenClosed(): Extract<SubmitRefusal, { reason: "read_only" }> | null {
