@@ -105,6 +105,7 @@ export class AgentObject extends ThreadAgent<BenchEnv> {
       list: async () => [],
       touch: async () => undefined,
     },
+    archive: { put: async () => undefined, delete: async () => undefined },
     report: () => undefined,
     idleMs: 60_000,
     heartbeatMs: 20_000,

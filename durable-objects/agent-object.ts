@@ -25,6 +25,7 @@ import type { ThreadComposition } from "./agent/composition.ts";
 import { checkScope } from "./agent/access.ts";
 import { DriveCapability } from "./agent/drive-capability.ts";
 import { toByteStream } from "./agent/frame-stream.ts";
+import { replyWith } from "./agent/refusals.ts";
 import { ThreadHost } from "./agent/thread-host.ts";
 import * as commands from "./agent/thread-commands.ts";
 import * as reads from "./agent/thread-reader.ts";
@@ -152,16 +153,22 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     },
   ): Promise<Reply<ReadableStream<Uint8Array>>> {
     return this.#read(caller, (host) => {
+      const cursor = reads.checkCursor(host, options.from);
+      if (!cursor.ok) return cursor;
       const subscription = host.runtime.subscribe({ from: options.from, deltas: options.deltas });
       return ok(toByteStream(subscription, options.runId));
     });
   }
 
   async erasePayload(caller: Caller, seq: number): Promise<Reply<{ readonly erased: number }>> {
-    return this.#read(caller, (host) => {
-      const scope = checkScope(caller, "erase");
-      return scope.ok ? commands.erase(host, seq) : scope;
-    });
+    const host = await this.#ready();
+    const allowed = host.guard(caller, () => checkScope(caller, "erase"));
+    if (!allowed.ok) return allowed;
+    try {
+      return await commands.erase(host, seq);
+    } catch (error) {
+      return replyWith(error);
+    }
   }
 
   async #read<T>(caller: Caller, read: (host: ThreadHost) => Reply<T>): Promise<Reply<T>> {

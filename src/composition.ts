@@ -7,6 +7,7 @@
 import { createDynamicWorkerSandbox } from "#adapters/sandbox/dynamic-worker-sandbox.ts";
 import { createQuickJsSandbox } from "#adapters/sandbox/quickjs-sandbox.ts";
 import { loadQuickJsVariant } from "#adapters/sandbox/quickjs-variant-workerd.ts";
+import { R2BlobArchive } from "#adapters/blob/r2-blob-archive.ts";
 import { SystemClock } from "#adapters/clock/system-clock.ts";
 import { D1Directory } from "#adapters/directory/d1-directory.ts";
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
@@ -55,6 +56,7 @@ export function composeThread(
     prices: NO_PRICES,
     hooks: DEFAULT_HOOKS,
     directory: new D1Directory(env.DB),
+    archive: new R2BlobArchive(env.BLOBS),
     report: (incident) => writeLine(JSON.stringify({ type: "incident", ...incident })),
     idleMs: DEFAULT_IDLE_MS,
     heartbeatMs: config.heartbeatMs,

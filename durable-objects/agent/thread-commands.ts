@@ -4,6 +4,7 @@ import { canErase } from "#kernel/erasure.ts";
 import type { Caller, FileUpload, Reply, SendMessage, ThreadView } from "#ports/thread-gateway.ts";
 import type { FileStat } from "#ports/workspace.ts";
 import { requireWorkspacePath } from "#sandbox/workspace-paths.ts";
+import type { ErrorCode } from "#shared/errors.ts";
 import { canonicalJson, utf8, type Json } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
 import { checkAccess } from "./access.ts";
@@ -25,14 +26,14 @@ export function create(
   request: Keyed & { readonly title: string | null },
 ): Reply<ThreadView> {
   const { title, idempotencyKey } = request;
-  const { state } = host.runtime;
-  if (!state.created) {
+  // With a key it is submitted even where the thread exists: the key may stand for another request (K2).
+  if (!host.runtime.state.created || idempotencyKey !== null) {
     const reply = host.submit(
       caller,
       { type: "create_thread", owner: caller.id, title },
       { idempotencyKey, body: { title } },
     );
-    if (!reply.ok) return reply;
+    if (!reply.ok && reply.error.code !== "conflict") return reply;
   }
   const access = checkAccess(caller, host.address, host.runtime.state.owner);
   return access.ok ? ok(viewThread(host)) : access;
@@ -147,19 +148,22 @@ export function deleteFile(host: ThreadHost, caller: Caller, path: string): Repl
   );
 }
 
-/** Erases one event's payload: header and chain stay, salt and content go (L4). */
-export function erase(host: ThreadHost, seq: number): Reply<{ readonly erased: number }> {
+/** Erases one event's payload and what it names: header and chain stay, salt and content go (L4). */
+export async function erase(
+  host: ThreadHost,
+  seq: number,
+): Promise<Reply<{ readonly erased: number }>> {
   const event = host.log.get(seq);
-  if (event === null)
-    return err({ code: "not_found", message: "no such event", detail: {}, retryable: false });
+  if (event === null) return refuse("not_found", "no such event");
   if (!canErase(host.runtime.state, { seq, type: event.type })) {
-    return err({
-      code: "invalid_request",
-      message: `an event of type ${event.type} is needed to go on: it holds no content, or a live run still builds on it`,
-      detail: {},
-      retryable: false,
-    });
+    return refuse(
+      "invalid_request",
+      `event ${seq} of type ${event.type} is needed to go on: it holds no content, or a live run still builds on it`,
+    );
   }
-  const receipt = host.runtime.erase([seq]);
-  return ok({ erased: receipt.erased });
+  return ok({ erased: await host.erase(event) });
+}
+
+function refuse(code: ErrorCode, message: string): Reply<never> {
+  return err({ code, message, detail: {}, retryable: false });
 }

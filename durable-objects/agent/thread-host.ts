@@ -15,11 +15,10 @@ import { SqliteWorkspace } from "#adapters/workspace/sqlite-workspace.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
 import type { CommandContext, Receipt, ThreadCommand } from "#kernel/commands.ts";
 import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
-import type { ThreadEvents } from "#kernel/events.ts";
+import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
 import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
-import type { Directory } from "#ports/directory.ts";
-import type { EventLog, OutboxConsumer } from "#ports/event-log.ts";
+import type { EventLog } from "#ports/event-log.ts";
 import type { Caller, Reply } from "#ports/thread-gateway.ts";
 import { OPEN_BOUNDARY } from "#runner/gate-hooks.ts";
 import { ThreadRuntime } from "#runner/thread-runtime.ts";
@@ -30,6 +29,7 @@ import { err, ok } from "#shared/result.ts";
 import { openLog, openStorage, type OpenStorage } from "#durable-objects/object-storage.ts";
 import { checkAccess } from "./access.ts";
 import type { ThreadComposition } from "./composition.ts";
+import { archiveConsumer, archiveKey, directoryConsumer, largeContent } from "./outbox.ts";
 import { replyWith, toFailure } from "./refusals.ts";
 
 export interface CommandRequest {
@@ -110,12 +110,31 @@ export class ThreadHost {
     }
   }
 
-  /**
-   * Tells the directory how far this thread has come; true while something is left. At least once: the directory keeps
-   * the highest position.
-   */
+  /** Delivers what other places have to know; true while something is left. */
   drainOutbox(): Promise<boolean> {
-    return this.log.drain([directoryConsumer(this.address, this.#composition.directory)]);
+    const { directory, archive } = this.#composition;
+    return this.log.drain([
+      directoryConsumer(this.address, directory),
+      archiveConsumer({ ...this.#archived, blobs: this.storage.blobs, archive }),
+    ]);
+  }
+
+  /**
+   * Erases one event's payload and the content it names, the copies outside first: what fails there can be asked for
+   * again as long as the event still says what it named.
+   */
+  async erase(event: ThreadEvent): Promise<number> {
+    const keys = largeContent(event).map((address) => archiveKey(this.#archived, address));
+    if (keys.length > 0) await this.#composition.archive.delete(keys);
+    const { erased } = this.runtime.erase([event.header.seq]);
+    if (event.type === "file.written" && event.payload !== null) {
+      this.workspace.forget(event.payload.path, event.payload.digest);
+    }
+    return erased;
+  }
+
+  get #archived(): { readonly tenant: string; readonly logId: string } {
+    return { tenant: this.address.tenant, logId: this.log.logId };
   }
 
   definitionOf(definition: AgentDefinition): string {
@@ -145,19 +164,4 @@ export class ThreadHost {
       transact: (work) => database.transaction(work),
     });
   }
-}
-
-function directoryConsumer(
-  address: ThreadAddress,
-  directory: Directory,
-): OutboxConsumer<ThreadEvents> {
-  return {
-    name: "directory",
-    required: false,
-    async deliver(events) {
-      const last = events.at(-1);
-      if (last !== undefined)
-        await directory.touch({ ...address, lastSeq: last.header.seq, at: last.header.at });
-    },
-  };
 }

@@ -6,18 +6,20 @@ import type {
   PageRequest,
   Reply,
   RunView,
+  StreamCursor,
   ThreadView,
 } from "#ports/thread-gateway.ts";
 import type { RawEvent } from "#ports/event-log.ts";
 import type { FileStat } from "#ports/workspace.ts";
+import { requireWorkspacePath } from "#sandbox/workspace-paths.ts";
 import type { Json } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
 import type { ThreadHost } from "./thread-host.ts";
+import { takePage } from "./pages.ts";
 import { pageEvents, pageMessages } from "./views.ts";
 
 /** One answer of a file or export stays far below the 32 MiB that cross RPC. */
 const MAX_READ_BYTES = 8 * 1024 * 1024;
-const EXPORT_PAGE_BYTES = 4 * 1024 * 1024;
 
 export interface FileContent {
   readonly stat: FileStat;
@@ -70,16 +72,27 @@ export function listEvents(host: ThreadHost, page: PageRequest): Page<EventView>
 }
 
 export function exportEvents(host: ThreadHost, page: PageRequest): Page<RawEvent> {
+  return takePage(
+    { head: host.log.head().seq, page },
+    {
+      read: (from, limit) => host.log.raw({ from, limit }),
+      seq: (event) => event.seq,
+      bytes: (event) => event.header.length + (event.payload?.byteLength ?? 0),
+      item: (event) => event,
+    },
+  );
+}
+
+/** A cursor from another log, or from a position this one never had, would skip events without a word (P2). */
+export function checkCursor(host: ThreadHost, cursor: StreamCursor): Reply<null> {
   const head = host.log.head().seq;
-  const items: RawEvent[] = [];
-  let bytes = 0;
-  for (const event of host.log.raw({ from: page.after + 1, limit: page.limit })) {
-    bytes += event.header.length + (event.payload?.byteLength ?? 0);
-    if (items.length > 0 && bytes > EXPORT_PAGE_BYTES) break;
-    items.push(event);
-  }
-  const last = items.at(-1)?.seq ?? head;
-  return { items, next: last < head ? last : null };
+  if (cursor.seq <= head) return ok(null);
+  return err({
+    code: "invalid_request",
+    message: `the stream position is ahead of the thread, which has ${head} events; begin at 0 or at one you were given`,
+    detail: { head },
+    retryable: false,
+  });
 }
 
 export function readFile(
@@ -87,7 +100,7 @@ export function readFile(
   path: string,
   range: { readonly offset: number; readonly limit: number },
 ): Reply<FileContent> {
-  const stat = host.workspace.reader.stat(path);
+  const stat = host.workspace.reader.stat(requireWorkspacePath(path));
   const limit = Math.min(range.limit, MAX_READ_BYTES);
   const content =
     stat === null ? null : host.workspace.reader.read(path, { offset: range.offset, limit });

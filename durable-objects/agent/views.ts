@@ -6,39 +6,35 @@
 import type { EventView, MessageView, Page, PageRequest } from "#ports/thread-gateway.ts";
 import type { EventLog } from "#ports/event-log.ts";
 import type { AnswerPart, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import { takePage } from "./pages.ts";
 import type { Json } from "#shared/json.ts";
-
-/** Bounds what one page may scan, so that a sparse page costs no more than a dense one. */
-const SCAN_LIMIT = 500;
 
 export function toEventView(event: ThreadEvent): EventView {
   return { header: event.header, hash: event.hash, payload: event.payload as Json };
 }
 
 export function pageEvents(log: EventLog<ThreadEvents>, page: PageRequest): Page<EventView> {
-  const events = log.read({ from: page.after + 1, limit: page.limit });
-  const last = events.at(-1);
-  const more = last !== undefined && last.header.seq < log.head().seq;
-  return { items: events.map(toEventView), next: more ? last.header.seq : null };
+  return pageOf(log, page, toEventView);
 }
 
-/** Oldest first. May return fewer than `limit` items with a `next`, where many events are not messages. */
 export function pageMessages(log: EventLog<ThreadEvents>, page: PageRequest): Page<MessageView> {
-  const items: MessageView[] = [];
-  const head = log.head().seq;
-  let position = page.after;
-  while (position < head && items.length < page.limit) {
-    const events = log.read({ from: position + 1, limit: Math.min(SCAN_LIMIT, head - position) });
-    if (events.length === 0) break;
-    for (const event of events) {
-      position = event.header.seq;
-      const message = toMessageView(event);
-      if (message !== null) items.push(message);
-      if (items.length === page.limit) break;
-    }
-    if (items.length > 0 && position - page.after >= SCAN_LIMIT) break;
-  }
-  return { items, next: position < head ? position : null };
+  return pageOf(log, page, toMessageView);
+}
+
+function pageOf<T>(
+  log: EventLog<ThreadEvents>,
+  page: PageRequest,
+  item: (event: ThreadEvent) => T | null,
+): Page<T> {
+  return takePage(
+    { head: log.head().seq, page },
+    {
+      read: (from, limit) => log.read({ from, limit }),
+      seq: (event) => event.header.seq,
+      bytes: (event) => event.header.payload.bytes,
+      item,
+    },
+  );
 }
 
 export function toMessageView(event: ThreadEvent): MessageView | null {

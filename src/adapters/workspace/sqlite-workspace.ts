@@ -67,6 +67,19 @@ export class SqliteWorkspace implements WorkspaceStore {
     });
   }
 
+  /**
+   * After the event that wrote it was erased: no path leads to this content any more, and it is gone unless another
+   * path still holds the same.
+   */
+  forget(path: string, digest: string): void {
+    const { sql, blobs } = this.#options;
+    sql.transaction(() => {
+      sql.exec("DELETE FROM files WHERE path = ? AND digest = ?", path, digest);
+      if (sql.exec("SELECT 1 FROM files WHERE digest = ? LIMIT 1", digest).length === 0)
+        blobs.delete(digest);
+    });
+  }
+
   #requireQuota(changes: readonly FileChange[]): void {
     if (changes.length === 0) return;
     const before = this.reader
