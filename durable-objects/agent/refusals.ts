@@ -1,7 +1,7 @@
 /** Refusals: every "no" of kernel and runtime to the failure that a caller is shown. One exhaustive switch. */
 import type { Failure, Reply } from "#ports/thread-gateway.ts";
 import type { SubmitRefusal } from "#runner/thread-runtime.ts";
-import { AppError, isAppError } from "#shared/errors.ts";
+import { isAppError } from "#shared/errors.ts";
 import type { JsonObject } from "#shared/json.ts";
 import { err } from "#shared/result.ts";
 import { NOT_FOUND } from "./access.ts";
@@ -62,10 +62,6 @@ export function replyWith<T>(error: unknown): Reply<T> {
     detail: error.detail,
     retryable: error.retryable,
   });
-}
-
-export function notReady(): AppError {
-  return new AppError("not_found", "no such thread");
 }
 
 function failure(code: Failure["code"], message: string, detail: JsonObject = {}): Failure {

@@ -80,11 +80,7 @@ function joinDeltas(parts: readonly ContentPart[]): readonly ContentPart[] {
     const last = joined.at(-1);
     if (part.type === "text" && last?.type === "text") {
       joined[joined.length - 1] = { type: "text", text: last.text + part.text };
-    } else if (
-      part.type === "reasoning" &&
-      last?.type === "reasoning" &&
-      last.meta === null
-    ) {
+    } else if (part.type === "reasoning" && last?.type === "reasoning" && last.meta === null) {
       // Metadata ends its block: a signature covers the text before it, never the text of the next block.
       joined[joined.length - 1] = {
         type: "reasoning",

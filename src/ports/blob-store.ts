@@ -10,6 +10,9 @@ export interface BlobStore {
   has(address: string): boolean;
   size(address: string): number | null;
   /** Null when absent. Reads only the chunks that the range touches. */
-  get(address: string, range?: { readonly offset?: number; readonly limit?: number }): Uint8Array | null;
+  get(
+    address: string,
+    range?: { readonly offset?: number; readonly limit?: number },
+  ): Uint8Array | null;
   delete(address: string): void;
 }

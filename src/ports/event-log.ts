@@ -72,10 +72,12 @@ export interface PayloadDescriptor {
 
 /** What a caller sets of the header; the log fills in the rest. */
 export type EventScope = {
-  readonly [K in keyof Omit<
-    EventHeader,
-    "logId" | "seq" | "id" | "type" | "version" | "at" | "epoch" | "payload" | "prev"
-  >]?: EventHeader[K];
+  readonly [
+    K in keyof Omit<
+      EventHeader,
+      "logId" | "seq" | "id" | "type" | "version" | "at" | "epoch" | "payload" | "prev"
+    >
+  ]?: EventHeader[K];
 };
 
 /** `M` maps event type to payload type; payloads are plain JSON. A thread's are in #kernel/events.ts. */
@@ -124,7 +126,9 @@ export interface LogHead {
   readonly hash: string;
 }
 export type ReadOnlyReason = "log_newer_than_code" | "migration_failed" | "log_corrupt";
-export type LogMode = { readonly writable: true } | { readonly writable: false; readonly reason: ReadOnlyReason; readonly message: string };
+export type LogMode =
+  | { readonly writable: true }
+  | { readonly writable: false; readonly reason: ReadOnlyReason; readonly message: string };
 
 export interface AppendOptions<M> {
   readonly at: number;

@@ -38,7 +38,10 @@ export interface PromptResult {
 }
 export type PromptMessage =
   | { readonly role: "user"; readonly content: readonly PromptText[] }
-  | { readonly role: "assistant"; readonly content: readonly (PromptText | PromptReasoning | PromptCall)[] }
+  | {
+      readonly role: "assistant";
+      readonly content: readonly (PromptText | PromptReasoning | PromptCall)[];
+    }
   | { readonly role: "tool"; readonly content: readonly PromptResult[] };
 
 export interface PromptTool {
@@ -89,10 +92,20 @@ export type ModelErrorCode =
 export type ModelPart =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "reasoning"; readonly text: string; readonly meta: Json }
-  | { readonly type: "call"; readonly providerCallId: string; readonly name: string; readonly argsText: string }
+  | {
+      readonly type: "call";
+      readonly providerCallId: string;
+      readonly name: string;
+      readonly argsText: string;
+    }
   /** Anything the provider wants kept byte for byte: response id, gateway run id, log id. */
   | { readonly type: "meta"; readonly meta: JsonObject }
-  | { readonly type: "finish"; readonly reason: FinishReason; readonly raw: string | null; readonly usage: Usage }
+  | {
+      readonly type: "finish";
+      readonly reason: FinishReason;
+      readonly raw: string | null;
+      readonly usage: Usage;
+    }
   | {
       readonly type: "error";
       readonly code: ModelErrorCode;

@@ -38,7 +38,12 @@ export type SandboxFailureCode =
   | "exec_cancelled"
   | "sandbox_unavailable";
 export type SandboxResult =
-  | { readonly ok: true; readonly value: Json; readonly output: SandboxOutput; readonly wallMs: number }
+  | {
+      readonly ok: true;
+      readonly value: Json;
+      readonly output: SandboxOutput;
+      readonly wallMs: number;
+    }
   | {
       readonly ok: false;
       readonly code: SandboxFailureCode;

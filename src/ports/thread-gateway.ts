@@ -110,15 +110,35 @@ export interface StreamCursor {
 /** One frame of the stream, as JSON lines over RPC and as SSE over HTTP. */
 export type StreamFrame =
   | { readonly type: "event"; readonly cursor: StreamCursor; readonly event: EventView }
-  | { readonly type: "delta"; readonly cursor: StreamCursor; readonly runId: string; readonly step: number; readonly text: string }
-  | { readonly type: "discard"; readonly cursor: StreamCursor; readonly runId: string; readonly step: number; readonly attempt: number }
+  | {
+      readonly type: "delta";
+      readonly cursor: StreamCursor;
+      readonly runId: string;
+      readonly step: number;
+      readonly text: string;
+    }
+  | {
+      readonly type: "discard";
+      readonly cursor: StreamCursor;
+      readonly runId: string;
+      readonly step: number;
+      readonly attempt: number;
+    }
   /** Replay is done; what follows is live. */
   | { readonly type: "caught_up"; readonly cursor: StreamCursor };
 
 export interface ThreadStub {
-  create(caller: Caller, title: string | null, idempotencyKey: string | null): Promise<Reply<ThreadView>>;
+  create(
+    caller: Caller,
+    title: string | null,
+    idempotencyKey: string | null,
+  ): Promise<Reply<ThreadView>>;
   view(caller: Caller): Promise<Reply<ThreadView>>;
-  send(caller: Caller, message: SendMessage, idempotencyKey: string | null): Promise<Reply<Receipt>>;
+  send(
+    caller: Caller,
+    message: SendMessage,
+    idempotencyKey: string | null,
+  ): Promise<Reply<Receipt>>;
   cancel(caller: Caller, runId: string, reason: string): Promise<Reply<Receipt>>;
   putState(caller: Caller, state: Json, idempotencyKey: string | null): Promise<Reply<Receipt>>;
   run(caller: Caller, runId: string): Promise<Reply<RunView>>;
@@ -128,11 +148,25 @@ export interface ThreadStub {
   /** Stored rows for verification; callers with scope `audit`. */
   export(caller: Caller, page: PageRequest): Promise<Reply<Page<RawEvent>>>;
   files(caller: Caller, prefix: string): Promise<Reply<readonly FileStat[]>>;
-  readFile(caller: Caller, path: string, range: { readonly offset: number; readonly limit: number }): Promise<Reply<{ readonly stat: FileStat; readonly content: Uint8Array }>>;
-  writeFile(caller: Caller, file: FileUpload): Promise<Reply<{ readonly receipt: Receipt; readonly stat: FileStat }>>;
+  readFile(
+    caller: Caller,
+    path: string,
+    range: { readonly offset: number; readonly limit: number },
+  ): Promise<Reply<{ readonly stat: FileStat; readonly content: Uint8Array }>>;
+  writeFile(
+    caller: Caller,
+    file: FileUpload,
+  ): Promise<Reply<{ readonly receipt: Receipt; readonly stat: FileStat }>>;
   deleteFile(caller: Caller, path: string): Promise<Reply<Receipt>>;
   /** Bytes are UTF-8 JSON lines of `StreamFrame`; ends when `runId` (if given) is final, or the reader cancels. */
-  stream(caller: Caller, options: { readonly from: StreamCursor; readonly runId: string | null; readonly deltas: boolean }): Promise<Reply<ReadableStream<Uint8Array>>>;
+  stream(
+    caller: Caller,
+    options: {
+      readonly from: StreamCursor;
+      readonly runId: string | null;
+      readonly deltas: boolean;
+    },
+  ): Promise<Reply<ReadableStream<Uint8Array>>>;
   /** Content-bearing erase of one event's payload; callers with scope `erase`. */
   erasePayload(caller: Caller, seq: number): Promise<Reply<{ readonly erased: number }>>;
 }

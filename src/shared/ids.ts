@@ -11,9 +11,6 @@ export type TenantId = Brand<string, "TenantId">;
 export type AgentName = Brand<string, "AgentName">;
 export type ThreadId = Brand<string, "ThreadId">;
 export type RunId = Brand<string, "RunId">;
-export type CallId = Brand<string, "CallId">;
-export type EventId = Brand<string, "EventId">;
-export type LogId = Brand<string, "LogId">;
 export type MessageId = Brand<string, "MessageId">;
 export type PrincipalId = Brand<string, "PrincipalId">;
 

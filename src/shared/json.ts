@@ -34,7 +34,8 @@ export function canonicalJson(value: Json): string {
     return JSON.stringify(value);
   }
   if (typeof value === "number") {
-    if (!Number.isFinite(value)) throw new TypeError("JSON cannot hold a number that is not finite");
+    if (!Number.isFinite(value))
+      throw new TypeError("JSON cannot hold a number that is not finite");
     return JSON.stringify(value);
   }
   if (Array.isArray(value)) return `[${value.map((item: Json) => canonicalJson(item)).join(",")}]`;

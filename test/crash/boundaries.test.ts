@@ -35,17 +35,15 @@ async function play(scenario: Scenario, target: number): Promise<Played> {
 
 function outcomeOf({ thread }: Played): unknown {
   const files = thread.workspace.reader.list().map(({ path }) => [path, thread.file(path)]);
-  const runs = thread.runs
-    .page({ after: 0, limit: 100 })
-    .items.map(({ runId, status, finish, reason, text, output, steps }) => ({
-      runId,
-      status,
-      finish,
-      reason,
-      text,
-      output,
-      steps,
-    }));
+  const runs = thread.listRuns().map(({ runId, status, finish, reason, text, output, steps }) => ({
+    runId,
+    status,
+    finish,
+    reason,
+    text,
+    output,
+    steps,
+  }));
   return { files, runs, plan: thread.runtime.state.plan };
 }
 

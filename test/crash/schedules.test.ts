@@ -202,7 +202,7 @@ function check({ thread, model, world, faults }: Schedule): Seen {
   const { state } = thread.runtime;
   expect(state.run).toBeNull();
   expect(state.queue).toEqual([]);
-  const runs = thread.runs.page({ after: 0, limit: 100 }).items;
+  const runs = thread.listRuns();
   expect(runs.filter(({ endedAt }) => endedAt === null)).toEqual([]);
   expect(thread.chainFault()).toBeNull();
   const events = thread.events();

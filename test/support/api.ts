@@ -12,7 +12,15 @@ interface ApiEnv {
   readonly DB: D1Database;
 }
 const DEADLINE_MS = 20_000;
-const SERVICE_SCOPES = ["threads:read", "threads:write", "files:read", "files:write", "tokens:mint", "audit", "erase"];
+const SERVICE_SCOPES = [
+  "threads:read",
+  "threads:write",
+  "files:read",
+  "files:write",
+  "tokens:mint",
+  "audit",
+  "erase",
+];
 
 export interface Reply<T = Json> {
   readonly status: number;
@@ -33,7 +41,9 @@ export class Api {
     await createTables(DB);
     const key = `hf_${toBase64Url(crypto.getRandomValues(new Uint8Array(32)))}`;
     const hash = new NodeHasher().sha256(utf8(key));
-    await DB.prepare("INSERT OR IGNORE INTO tenants (id, name, created_at) VALUES (?, ?, ?)").bind(tenant, tenant, Date.now()).run();
+    await DB.prepare("INSERT OR IGNORE INTO tenants (id, name, created_at) VALUES (?, ?, ?)")
+      .bind(tenant, tenant, Date.now())
+      .run();
     await DB.prepare(
       "INSERT INTO api_keys (id, tenant, kind, name, hash, scopes, created_at) VALUES (?, ?, 'service', 'test', ?, ?, ?)",
     )
@@ -52,22 +62,36 @@ export class Api {
   fetch(method: string, path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
     headers.set("authorization", `Bearer ${this.key}`);
-    const worker = exports as unknown as { readonly default: { fetch(url: string, init: RequestInit): Promise<Response> } };
+    const worker = exports as unknown as {
+      readonly default: { fetch(url: string, init: RequestInit): Promise<Response> };
+    };
     return worker.default.fetch(`https://holdfast.test${path}`, { ...init, method, headers });
   }
 
-  async json<T = Json>(method: string, path: string, body?: Json, headers: Record<string, string> = {}): Promise<Reply<T>> {
+  async json<T = Json>(
+    method: string,
+    path: string,
+    body?: Json,
+    headers: Record<string, string> = {},
+  ): Promise<Reply<T>> {
     const response = await this.fetch(method, path, {
       headers: body === undefined ? headers : { "content-type": "application/json", ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: (text === "" ? null : JSON.parse(text)) as T };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (text === "" ? null : JSON.parse(text)) as T,
+    };
   }
 
   /** Sends and answers the run's id. */
   async send(thread: string, text: string, more: Record<string, Json> = {}): Promise<string> {
-    const reply = await this.json<{ runId: string }>("POST", `${thread}/messages`, { text, ...more });
+    const reply = await this.json<{ runId: string }>("POST", `${thread}/messages`, {
+      text,
+      ...more,
+    });
     if (reply.status !== 202) throw new Error(`${reply.status}: ${JSON.stringify(reply.body)}`);
     return reply.body.runId;
   }
@@ -98,12 +122,20 @@ export function threadPath(agent: string, thread: string): string {
 
 /** Storage is isolated per test file, so each file makes its own. */
 async function createTables(database: D1Database): Promise<void> {
-  const present = await database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'").first();
+  const present = await database
+    .prepare("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'")
+    .first();
   if (present !== null) return;
-  const statements = directorySql.split(";").map((statement) => statement.trim()).filter((statement) => statement !== "");
+  const statements = directorySql
+    .split(";")
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== "");
   await database.batch(statements.map((statement) => database.prepare(statement)));
 }
 
 function toBase64Url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
 }

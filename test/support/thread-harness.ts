@@ -7,7 +7,7 @@ import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { ZodJsonSchemas } from "#adapters/json-schema/zod-json-schemas.ts";
 import { FilesProjection } from "#adapters/projections/files-projection.ts";
 import { RunsProjection } from "#adapters/projections/runs-projection.ts";
-import { SqliteRunList } from "#adapters/projections/sqlite-run-list.ts";
+import { RunsReader } from "#adapters/projections/runs-reader.ts";
 import { NodeSqlite } from "#adapters/sql/node-sqlite.ts";
 import { SqliteStreamBlocks } from "#adapters/stream-blocks/sqlite-stream-blocks.ts";
 import { SqliteWorkspace } from "#adapters/workspace/sqlite-workspace.ts";
@@ -62,7 +62,7 @@ export class ThreadHarness {
   runtime: ThreadRuntime;
   log: EventLog<ThreadEvents>;
   workspace: SqliteWorkspace;
-  runs: SqliteRunList;
+  runs: RunsReader;
   readonly #ids = new SeededIds();
   readonly #prices: Prices;
   #sent = 0;
@@ -150,7 +150,11 @@ export class ThreadHarness {
   run(runId: string): RunView {
     const view = this.runs.get(runId);
     if (view === null) throw new Error(`no run ${runId}`);
-    return view;
+    return this.#withText(view);
+  }
+  /** Oldest first. */
+  listRuns(): readonly RunView[] {
+    return this.runs.list({ after: 0, limit: 1_000 }).items.map((view) => this.#withText(view));
   }
   file(path: string): string | null {
     const content = this.workspace.reader.read(path);
@@ -164,11 +168,18 @@ export class ThreadHarness {
     return verified.ok ? null : `${verified.error.reason} at ${verified.error.seq}`;
   }
 
+  /** As a reader of the thread is shown it: text and output lie in the run's last event. */
+  #withText(view: RunView): RunView {
+    const event = view.endSeq === null ? null : this.log.get(view.endSeq);
+    if (event?.type !== "run.completed" || event.payload === null) return view;
+    return { ...view, text: event.payload.text, output: event.payload.output };
+  }
+
   #open(): {
     runtime: ThreadRuntime;
     log: EventLog<ThreadEvents>;
     workspace: SqliteWorkspace;
-    runs: SqliteRunList;
+    runs: RunsReader;
   } {
     const { database, clock } = this;
     const projections = [new FilesProjection(database), new RunsProjection(database)];
@@ -200,7 +211,7 @@ export class ThreadHarness {
       boundary: { cross: (point, effectId) => this.boundary.cross(point, effectId) },
       transact: (work) => database.transaction(work),
     });
-    return { runtime, log, workspace, runs: new SqliteRunList(database, log) };
+    return { runtime, log, workspace, runs: new RunsReader(database) };
   }
 }
 

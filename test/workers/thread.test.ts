@@ -28,7 +28,15 @@ describe("a thread", () => {
         return a + b;
       },
     });
-    deploy(defineAgent({ name: "adder", description: "Adds.", instructions: "Add.", model: "test/adder", tools: [tool] }));
+    deploy(
+      defineAgent({
+        name: "adder",
+        description: "Adds.",
+        instructions: "Add.",
+        model: "test/adder",
+        tools: [tool],
+      }),
+    );
     const model = new ScriptModel([ask(["add", { a: 1, b: 2 }]), say("three")]);
     lab.models.set("test/adder", model);
     const thread = threadPath("adder", "t1");

@@ -29,12 +29,10 @@ export function parseWith<S extends z.ZodType>(
 
 function toIssues(issue: z.core.$ZodIssue): { readonly path: string; readonly message: string }[] {
   if (issue.code === "unrecognized_keys") {
-    return issue.keys
-      .slice(0, MAX_ISSUES)
-      .map((key) => ({
-        path: toPointer([...issue.path, key]),
-        message: "This field is not known.",
-      }));
+    return issue.keys.slice(0, MAX_ISSUES).map((key) => ({
+      path: toPointer([...issue.path, key]),
+      message: "This field is not known.",
+    }));
   }
   return [{ path: toPointer(issue.path), message: issue.message }];
 }

@@ -42,12 +42,10 @@ export const AgentParams = z.object({ agent: AgentNameParam });
 export const ThreadParams = AgentParams.extend({ thread: ThreadIdText });
 export const RunParams = ThreadParams.extend({ run: z.string().refine(isRunId) });
 export const FileParams = ThreadParams.extend({
-  path: z
-    .string()
-    .openapi({
-      description: "The file's path. It may hold `/`, plain or as %2F.",
-      example: "data.csv",
-    }),
+  path: z.string().openapi({
+    description: "The file's path. It may hold `/`, plain or as %2F.",
+    example: "data.csv",
+  }),
 });
 export const EventParams = ThreadParams.extend({
   seq: digits({ min: 1, max: Number.MAX_SAFE_INTEGER }),
@@ -165,11 +163,9 @@ export const MessageReceiptDoc = ReceiptDoc.extend({
   agent: z.string(),
   thread: z.string(),
   run: z.string().nullable().openapi({ description: "Path of the run." }),
-  stream: z
-    .string()
-    .openapi({
-      description: "Path of the event stream from this message on, to the end of its run.",
-    }),
+  stream: z.string().openapi({
+    description: "Path of the event stream from this message on, to the end of its run.",
+  }),
 }).openapi("MessageReceipt");
 
 export const ThreadDoc = z

@@ -72,17 +72,17 @@ describe("runs", () => {
 
   test("[K4] each run is listed once, oldest first, with how it ended", async () => {
     const thread = await play();
-    const first = thread.runs.page({ after: 0, limit: 2 });
+    const first = thread.runs.list({ after: 0, limit: 2 });
     expect(first.items.map(({ runId, status }) => [runId, status])).toEqual([
       ["run_1", "completed"],
       ["run_2", "failed"],
     ]);
-    const second = thread.runs.page({ after: first.next ?? 0, limit: 2 });
+    const second = thread.runs.list({ after: first.next ?? 0, limit: 2 });
     expect(second).toMatchObject({
       next: null,
       items: [{ runId: "run_3", status: "cancelled", message: "enough" }],
     });
-    expect(thread.runs.get("run_1")).toMatchObject({
+    expect(thread.run("run_1")).toMatchObject({
       text: "one",
       steps: 2,
       tokens: 30,
@@ -102,9 +102,7 @@ describe("runs", () => {
     thread.send("also", { delivery: "steer" });
     model.release();
     await driving;
-    expect(
-      thread.runs.page({ after: 0, limit: 9 }).items.map(({ status, text }) => [status, text]),
-    ).toEqual([
+    expect(thread.listRuns().map(({ status, text }) => [status, text])).toEqual([
       ["completed", "first"],
       ["completed", "second"],
     ]);

@@ -201,7 +201,7 @@ describe("driving", () => {
     release();
     await driving;
     expect(JSON.stringify(model.requests[1]?.messages.at(-1))).toContain("but in blue");
-    expect(thread.runs.page({ after: 0, limit: 10 }).items).toHaveLength(1);
+    expect(thread.listRuns()).toHaveLength(1);
   });
 
   test("[K6] a failed attempt waits for its retry as a time, not in memory, and a restart keeps it", async () => {
