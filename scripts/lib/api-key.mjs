@@ -7,12 +7,13 @@ export const SCOPES = [
   "threads:write",
   "files:read",
   "files:write",
+  "approvals:decide",
   "tokens:mint",
   "audit",
   "erase",
   "admin",
 ];
-const SERVICE_SCOPES = SCOPES.slice(0, 5);
+const SERVICE_SCOPES = SCOPES.slice(0, 6);
 const SLUG = /^[a-z0-9][a-z0-9-]{0,47}$/;
 const DAY_MS = 86_400_000;
 

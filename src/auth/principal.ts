@@ -7,6 +7,7 @@ export const SCOPES = [
   "threads:write",
   "files:read",
   "files:write",
+  "approvals:decide",
   "tokens:mint",
   "audit",
   "erase",

@@ -29,11 +29,12 @@ const USER_SCOPES: readonly Scope[] = [
   "threads:write",
   "files:read",
   "files:write",
+  "approvals:decide",
   "audit",
   "erase",
 ];
 /** What a token gets when the request names no scopes: audit and erasure are asked for by name. */
-const DEFAULT_SCOPES: readonly Scope[] = USER_SCOPES.slice(0, 4);
+const DEFAULT_SCOPES: readonly Scope[] = USER_SCOPES.slice(0, 5);
 
 export type TokenRefusal =
   | "tokens_disabled"

@@ -6,8 +6,10 @@
  */
 import type { Json } from "#shared/json.ts";
 import type { OutputSpec } from "#ports/model.ts";
-import type { Delivery } from "./events.ts";
+import type { PlanItem } from "#ports/tool.ts";
+import type { ApprovalRefusalReason, BranchReason, DecisionVerb, Delivery } from "./events.ts";
 import type { AgentManifest } from "./manifest.ts";
+import type { WindowEntry } from "./state.ts";
 
 export interface CommandContext {
   /** Opaque id of who asks. */
@@ -31,6 +33,33 @@ export type ThreadCommand =
       readonly definition: string;
     }
   | { readonly type: "cancel_run"; readonly runId: string; readonly reason: string }
+  | {
+      readonly type: "start_branch";
+      readonly branch: string;
+      readonly reason: BranchReason;
+      /** Where it begins, read from the log by the host. */
+      readonly point: BranchPoint;
+      /** What the branch begins with; null for an empty one. */
+      readonly run: BranchRun | null;
+    }
+  | { readonly type: "select_branch"; readonly branch: string; readonly window: KeptWindow }
+  /** An answer has been checked against the question's schema by the host. */
+  | {
+      readonly type: "decide_approval";
+      readonly approvalId: string;
+      readonly decision: DecisionVerb;
+      readonly comment: string | null;
+      readonly answer: Json;
+      /** Epoch ms: after `expiresAt` nothing is approved, even where the expiry is not recorded yet. */
+      readonly at: number;
+    }
+  /** Records an attempt that came after the decision; the host knows the decision. */
+  | {
+      readonly type: "refuse_approval";
+      readonly approvalId: string;
+      readonly attempted: DecisionVerb;
+      readonly refusal: ApprovalRefusalReason;
+    }
   | { readonly type: "set_state"; readonly state: Json; readonly bytes: number }
   /** The content's chunks are stored by the host in the same transaction. */
   | {
@@ -41,6 +70,26 @@ export type ThreadCommand =
     }
   | { readonly type: "delete_file"; readonly path: string };
 
+/** A window read from the log. The plan lies apart: it is repeated as an event of its own. */
+export interface KeptWindow {
+  readonly entries: readonly WindowEntry[];
+  readonly plan: readonly PlanItem[];
+}
+export interface BranchPoint extends KeptWindow {
+  readonly parent: string;
+  readonly keepTo: number;
+  readonly without: readonly number[];
+}
+/** The first run of a branch: a new text, or the input at `seq` once more. */
+export interface BranchRun {
+  readonly runId: string;
+  readonly messageId: string;
+  readonly output: OutputSpec | null;
+  readonly input: { readonly text: string } | { readonly seq: number; readonly text: string };
+  readonly manifest: AgentManifest;
+  readonly definition: string;
+}
+
 export interface Receipt {
   /** Seq of the last event of the command. */
   readonly seq: number;
@@ -48,16 +97,26 @@ export interface Receipt {
   readonly messageId: string | null;
   /** `steered`: the message joins the running run instead of starting one. */
   readonly disposition: "started" | "queued" | "steered" | "recorded" | "unchanged";
+  /** The branch that a command on branches began or chose. */
+  readonly branch?: string;
 }
 
 export type Rejection =
   | { readonly reason: "thread_exists" }
   | { readonly reason: "thread_missing" }
-  /** Delivery `reject` while a run is live. */
+  /** Delivery `reject`, or a change of branch, while a run is live. */
   | { readonly reason: "run_active"; readonly runId: string }
   | { readonly reason: "run_unknown"; readonly runId: string }
   | { readonly reason: "run_not_active"; readonly runId: string; readonly status: string }
   | { readonly reason: "queue_full"; readonly limit: number }
   | { readonly reason: "state_too_large"; readonly limit: number; readonly bytes: number }
   | { readonly reason: "message_empty" }
-  | { readonly reason: "file_missing"; readonly path: string };
+  /** No message of this id that a prompt has held. */
+  | { readonly reason: "message_unknown" }
+  | { readonly reason: "branch_unknown" }
+  | { readonly reason: "file_missing"; readonly path: string }
+  /** Not open in this state: decided already, or never asked. The host tells them apart. */
+  | { readonly reason: "approval_not_open"; readonly approvalId: string }
+  | { readonly reason: "approval_overdue"; readonly approvalId: string }
+  /** A question is answered or denied, a call approved or denied. */
+  | { readonly reason: "decision_misfit"; readonly kind: "tool" | "question" };

@@ -53,5 +53,11 @@ export interface CallTool {
   readonly mode: "execute" | "check";
   /** Null on the first attempt: the gate mints it with the intent. */
   readonly idempotencyKey: string | null;
+  /** The person's yes under which it runs; null when none was asked for. */
+  readonly approval: {
+    readonly approvalId: string;
+    readonly requestedSeq: number;
+    readonly decidedSeq: number;
+  } | null;
   readonly recovery: boolean;
 }

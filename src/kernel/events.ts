@@ -18,7 +18,33 @@ import type {
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
 import type { AgentManifest } from "./manifest.ts";
 
-export type Delivery = "queue" | "steer" | "reject";
+/** What becomes of a message while a run is live; `interrupt` cancels that run and starts at once (K40). */
+export type Delivery = "queue" | "steer" | "reject" | "interrupt";
+
+/** Why a branch began (K42): another answer to one message, another text of it, or an empty window. */
+export type BranchReason = "regenerate" | "edit" | "clear";
+
+/** An entry of the window as an event holds it. Kinds: 0 user, 1 assistant, 2 result, 3 context. */
+export type KeptEntry = readonly [
+  seq: number,
+  cut: number,
+  kind: 0 | 1 | 2 | 3,
+  tokens: number,
+  chars: number,
+  unit: number,
+];
+
+/** What every change of the branch records: the way back to all others (K44). */
+interface BranchChange {
+  readonly branch: string;
+  /** Seq of the branch event before this one; null for the first. */
+  readonly previous: number | null;
+  /** The window of the branch that is left, and the plan in it: what choosing it again restores. */
+  readonly left: readonly KeptEntry[];
+  readonly leftPlan: number | null;
+  /** The window from here on. It holds no plan: a `plan.updated` beside this event repeats it. */
+  readonly window: readonly KeptEntry[];
+}
 
 /** [seq of the event, part index (0 for the whole event), cut: kept characters, 0 for uncut]. */
 export type PromptRef = readonly [seq: number, part: number, cut: number];
@@ -35,6 +61,8 @@ export interface Verdicts {
   readonly policy: string;
   readonly guardrail: string;
   readonly loopGuard: string;
+  /** Id of the approval under which the call runs; absent when it needed none. */
+  readonly approval?: string;
 }
 export interface Reservation {
   readonly costMicros: number;
@@ -56,6 +84,9 @@ export type RefusalCode =
   | "tool_call_limit"
   | "denied_by_policy"
   | "approval_required"
+  | "denied_by_human"
+  | "approval_expired"
+  | "approval_superseded"
   | "loop_guard"
   | "budget_exhausted"
   | "run_cancelled"
@@ -98,6 +129,23 @@ export interface ToolResult {
   readonly bytes: number;
   readonly handle: string | null;
 }
+
+export type ApprovalKind = "tool" | "question";
+/** `approved` and `answered` let the call run; every other closes it unexecuted. */
+export type ApprovalDecision =
+  | "approved"
+  | "denied"
+  | "answered"
+  | "expired"
+  | "cancelled"
+  | "superseded";
+/** What a person asks for. */
+export type DecisionVerb = "approve" | "deny" | "answer";
+export type ApprovalRefusalReason =
+  | "approval_already_decided"
+  | "approval_superseded"
+  | "approval_expired"
+  | "approval_cancelled";
 
 /** `stop` is the only unqualified success. */
 export type RunFinish =
@@ -151,6 +199,8 @@ export interface ThreadEvents {
     readonly rawFinish: string | null;
     readonly usage: Usage;
     readonly output: OutputCheck | null;
+    /** Tool whose call was written as text instead of made (K25). Absent: none. */
+    readonly textCall?: string;
     readonly meta: JsonObject;
     readonly settlement: Settlement;
   };
@@ -181,6 +231,33 @@ export interface ThreadEvents {
   readonly "tool.interrupted": { readonly next: "rerun" | "check" | "report_unknown" };
   /** A result that arrived after its call was closed: recorded on its run, seen by no prompt. */
   readonly "tool.late": { readonly result: ToolResult };
+  /** A call waits for a person (A1). The event's id is the approval's id. */
+  readonly "approval.requested": {
+    readonly kind: ApprovalKind;
+    readonly tool: string;
+    readonly version: string;
+    /** SHA-256 over canonical tool, version, schema digest, arguments and definition (A2). */
+    readonly binding: string;
+    /** Hash of the `model.answered` that proposed the call. */
+    readonly proposal: string;
+    /** Exactly what would run; null for a question. */
+    readonly args: JsonObject | null;
+    readonly question: string | null;
+    /** JSON Schema of the answer; null takes any text. */
+    readonly answerSchema: JsonObject | null;
+    readonly expiresAt: number;
+  };
+  /** The one decision (A3). Header: `cause` the approval, `actor` who decided, null for the runtime itself. */
+  readonly "approval.decided": {
+    readonly decision: ApprovalDecision;
+    readonly comment: string | null;
+    readonly answer: Json;
+  };
+  /** A later attempt to decide: recorded, changes nothing. Header as of `approval.decided`. */
+  readonly "approval.refused": {
+    readonly attempted: DecisionVerb;
+    readonly reason: ApprovalRefusalReason;
+  };
   readonly "file.written": {
     readonly path: string;
     readonly digest: string;
@@ -193,6 +270,25 @@ export interface ThreadEvents {
     readonly kind: "reminder" | "repair" | "recall";
     readonly text: string;
   };
+  readonly "branch.started": BranchChange & {
+    readonly parent: string;
+    readonly reason: BranchReason;
+    /** Messages of the parent up to this seq belong to the new branch too, */
+    readonly keepTo: number;
+    /** but not these: the message that is replaced, and inputs that no prompt held yet. */
+    readonly without: readonly number[];
+    /** The input that is answered again, where the branch brings none of its own. */
+    readonly again: {
+      readonly seq: number;
+      readonly runId: string;
+      readonly definition: string;
+      readonly messageId: string;
+      readonly output: OutputSpec | null;
+      readonly tokens: number;
+      readonly chars: number;
+    } | null;
+  };
+  readonly "branch.selected": BranchChange;
   readonly "run.cancel_requested": { readonly reason: string };
   readonly "run.completed": {
     readonly finish: RunFinish;

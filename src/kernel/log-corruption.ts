@@ -25,7 +25,8 @@ export type CorruptionReason =
   | "call_already_started"
   | "call_id_repeated"
   | "calls_still_open"
-  | "idempotency_key_changed";
+  | "idempotency_key_changed"
+  | "approval_not_open";
 
 export class LogCorruption extends Error {
   readonly code = "log_corrupt";

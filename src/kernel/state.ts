@@ -7,7 +7,7 @@
 import type { Json } from "#shared/json.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
-import type { PromptRef, Refusal, RunFailure } from "./events.ts";
+import type { ApprovalKind, PromptRef, Refusal, RunFailure } from "./events.ts";
 import type { AgentManifest } from "./manifest.ts";
 
 export interface ThreadState {
@@ -109,6 +109,8 @@ export interface AnswerSummary {
   readonly calls: number;
   /** How the final answer fits the schema; null when none was asked for or the answer was not final. */
   readonly output: { readonly ok: boolean; readonly issues: readonly string[] } | null;
+  /** Tool whose call was written as text, or null (K25). */
+  readonly textCall: string | null;
 }
 export interface OpenCall {
   readonly intentId: string;
@@ -116,18 +118,31 @@ export interface OpenCall {
   readonly epoch: number;
   readonly effect: ToolEffect;
 }
+/** A person's say over one call. Decided against the call, it becomes the call's `refusal`. */
+export interface CallApproval {
+  readonly approvalId: string;
+  /** Of `approval.requested`. */
+  readonly seq: number;
+  readonly kind: ApprovalKind;
+  readonly expiresAt: number;
+  /** Seq of `approval.decided`; null while open. */
+  readonly decidedSeq: number | null;
+}
 export interface CallState {
   readonly callId: string;
   readonly name: string;
   readonly argsPart: number;
   readonly refusal: Refusal | null;
-  readonly status: "pending" | "open" | "interrupted" | "closed";
+  /** `waiting`: only a person moves it. */
+  readonly status: "pending" | "waiting" | "open" | "interrupted" | "closed";
   readonly next: "execute" | "check";
   readonly attempts: number;
   /** Set while open. */
   readonly intent: OpenCall | null;
   /** Idempotency key of the first attempt, kept for all later ones. */
   readonly key: string | null;
+  /** Null when none was asked for. */
+  readonly approval: CallApproval | null;
   /** Seq, tokens and characters of the event that holds the result, once closed. */
   readonly result: { readonly seq: number; readonly tokens: number; readonly chars: number } | null;
 }
@@ -154,6 +169,12 @@ export interface RunState {
   readonly recoveries: number;
   readonly recoveryEpoch: number | null;
   readonly repairs: number;
+  /** How many fallbacks of the manifest were taken: 0 is its own route (K26). */
+  readonly fallback: number;
+  /** Most tokens of history that a request may hold, once a provider found one too long (K27). */
+  readonly windowCap: number | null;
+  /** The model was told once that tools are not called in text (K25). */
+  readonly reminded: boolean;
   /** Empty answers in a row (K23). */
   readonly emptyAnswers: number;
   /** Answers in a row whose last call was cut off (K20). */
@@ -166,6 +187,20 @@ export interface RunState {
   readonly tokens: number;
   /** Newest answer with text. */
   readonly lastTextSeq: number | null;
+}
+
+/** The route of the run's next model call (K26). */
+export function routeOf(run: RunState, { route, fallbacks = [] }: AgentManifest): string {
+  return run.fallback === 0 ? route : (fallbacks[run.fallback - 1] ?? route);
+}
+
+/** Whether nothing but a person's decision, or its expiry, moves this run. */
+export function isWaitingForHumans({ phase }: RunState): boolean {
+  return (
+    phase.type === "tools" &&
+    phase.calls.some((call) => call.status === "waiting") &&
+    phase.calls.every((call) => call.status === "waiting" || call.status === "closed")
+  );
 }
 
 /** The manifest a definition hash stands for, or null when it is not pinned here any more. */

@@ -10,7 +10,7 @@ import type { Json } from "#shared/json.ts";
 import type { ErrorCode } from "#shared/errors.ts";
 import type { Result } from "#shared/result.ts";
 import type { Receipt } from "#kernel/commands.ts";
-import type { Delivery } from "#kernel/events.ts";
+import type { ApprovalDecision, ApprovalKind, BranchReason, DecisionVerb, Delivery } from "#kernel/events.ts";
 import type { OutputSpec } from "./model.ts";
 import type { FileStat } from "./workspace.ts";
 import type { EventHeader, RawEvent } from "./event-log.ts";
@@ -80,11 +80,79 @@ export interface MessageView {
   readonly role: "user" | "assistant" | "tool";
   readonly at: number;
   readonly content: Json;
+  /** The branch it was written in. */
+  readonly branch: string;
+  /** The active branch does not hold it: another answer or text took its place, or the window was cleared. */
+  readonly superseded: boolean;
+}
+/** One line of a conversation; the first is `main`. Exactly one is active. */
+export interface BranchView {
+  readonly branch: string;
+  readonly parent: string | null;
+  readonly reason: BranchReason | null;
+  readonly active: boolean;
+  /** Its messages begin behind this seq of its parent's; 0 for the first, and after a clear. */
+  readonly keepTo: number;
+  readonly startSeq: number;
+  /** Newest seq written in it: its head. */
+  readonly headSeq: number;
+  readonly createdAt: number;
+}
+/** Messages of one branch; the active one by default, `all` for every one. */
+export interface MessagePageRequest extends PageRequest {
+  readonly branch?: string | null;
+}
+export interface Regenerate {
+  /** A user message to answer again, or an answer to replace; null for the newest user message. */
+  readonly messageId: string | null;
+  readonly idempotencyKey: string | null;
+}
+export interface EditMessage {
+  /** The user message that is replaced; it stays in the log. */
+  readonly messageId: string;
+  readonly text: string;
+  /** Client's own id of the new message, or null to have one minted. */
+  readonly newMessageId: string | null;
+  readonly idempotencyKey: string | null;
 }
 export interface EventView {
   readonly header: EventHeader;
   readonly hash: string;
   readonly payload: Json;
+}
+export interface ApprovalView {
+  readonly approvalId: string;
+  readonly kind: ApprovalKind;
+  readonly tool: string;
+  readonly version: string;
+  readonly runId: string;
+  readonly step: number;
+  readonly callId: string;
+  /** Content is null once erased. */
+  readonly binding: string | null;
+  readonly proposal: string | null;
+  /** Exactly what would run; null for a question. */
+  readonly args: Json;
+  readonly question: string | null;
+  readonly answerSchema: Json;
+  readonly requestedAt: number;
+  readonly expiresAt: number;
+  /** Of `approval.requested`; pages go by it. */
+  readonly seq: number;
+  readonly status: "open" | "decided";
+  readonly decision: ApprovalDecision | null;
+  /** Opaque id of who decided; null while open and where the runtime did. */
+  readonly decidedBy: string | null;
+  readonly decidedAt: number | null;
+  readonly comment: string | null;
+  readonly answer: Json;
+}
+export interface DecideApproval {
+  readonly approvalId: string;
+  readonly decision: DecisionVerb;
+  readonly comment: string | null;
+  /** For `answer` only, else null. */
+  readonly answer: Json;
 }
 export interface FileUpload {
   readonly path: string;
@@ -140,10 +208,37 @@ export interface ThreadStub {
     idempotencyKey: string | null,
   ): Promise<Reply<Receipt>>;
   cancel(caller: Caller, runId: string, reason: string): Promise<Reply<Receipt>>;
+  /** Answers a message again in a new branch, which becomes active. Refused as `run_active` while a run is live. */
+  regenerate(caller: Caller, request: Regenerate): Promise<Reply<Receipt>>;
+  /** Replaces a user message in a new branch and answers it. Refused as `run_active` while a run is live. */
+  edit(caller: Caller, request: EditMessage): Promise<Reply<Receipt>>;
+  /** An empty branch: nothing before is in a later prompt. Files and shared state stay. */
+  clearWindow(caller: Caller, idempotencyKey: string | null): Promise<Reply<Receipt>>;
+  branches(caller: Caller): Promise<Reply<readonly BranchView[]>>;
+  selectBranch(
+    caller: Caller,
+    branch: string,
+    idempotencyKey: string | null,
+  ): Promise<Reply<Receipt>>;
+  /** Oldest first, by the seq of the request. */
+  approvals(
+    caller: Caller,
+    page: PageRequest & { readonly state: "open" | "all" },
+  ): Promise<Reply<Page<ApprovalView>>>;
+  approval(caller: Caller, approvalId: string): Promise<Reply<ApprovalView>>;
+  /**
+   * Decides once (A3). Later attempts fail as `approval_already_decided`, `approval_superseded`, `approval_expired` or
+   * `approval_cancelled`, with `decision`, `decidedBy` and `decidedAt` in the detail. The owner, or scope `approvals:decide`.
+   */
+  decide(
+    caller: Caller,
+    decision: DecideApproval,
+    idempotencyKey: string | null,
+  ): Promise<Reply<ApprovalView>>;
   putState(caller: Caller, state: Json, idempotencyKey: string | null): Promise<Reply<Receipt>>;
   run(caller: Caller, runId: string): Promise<Reply<RunView>>;
   runs(caller: Caller, page: PageRequest): Promise<Reply<Page<RunView>>>;
-  messages(caller: Caller, page: PageRequest): Promise<Reply<Page<MessageView>>>;
+  messages(caller: Caller, page: MessagePageRequest): Promise<Reply<Page<MessageView>>>;
   events(caller: Caller, page: PageRequest): Promise<Reply<Page<EventView>>>;
   /** Stored rows for verification; callers with scope `audit`. */
   export(caller: Caller, page: PageRequest): Promise<Reply<Page<RawEvent>>>;

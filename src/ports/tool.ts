@@ -13,7 +13,8 @@ import type { Sandbox } from "./sandbox.ts";
 import type { WorkspaceSession } from "./workspace.ts";
 
 export type ToolEffect = "read" | "idempotent" | "reconcile" | "once";
-export type ToolApproval = "never" | "always";
+/** `question`: the call is a question to a person, whose answer it returns. */
+export type ToolApproval = "never" | "always" | "question";
 
 export interface ToolLimits {
   /** Wall time of one attempt. */
@@ -21,6 +22,22 @@ export interface ToolLimits {
   /** Longest result text that is handed to the model; the rest stays readable by its handle. */
   readonly maxResultBytes: number;
   readonly maxCallsPerRun: number;
+  /** How long a call waits for a person. Default 7 days. */
+  readonly approvalTimeoutMs?: number;
+}
+/** What a person decided about this call. */
+export interface HumanDecision {
+  readonly approvalId: string;
+  /** Opaque id. */
+  readonly by: string | null;
+  readonly comment: string | null;
+  /** Fits the question's schema; null where the call was approved. */
+  readonly answer: Json;
+}
+export interface Question {
+  readonly text: string;
+  /** JSON Schema of the answer; null takes any text. */
+  readonly answerSchema: JsonObject | null;
 }
 export interface ArgumentIssue {
   /** JSON Pointer (RFC 6901) into the arguments. */
@@ -45,6 +62,8 @@ export interface ToolContext {
   /** The plan as of this call, and its replacement, committed with the outcome. */
   readonly plan: readonly PlanItem[];
   setPlan(items: readonly PlanItem[]): void;
+  /** Under which this call runs; null where no person was asked. */
+  readonly approval: HumanDecision | null;
 }
 
 export interface Tool {
@@ -60,6 +79,8 @@ export interface Tool {
   parse(args: Json): Result<JsonObject, readonly ArgumentIssue[]>;
   /** A string is given to the model as it is; any other value as JSON. Throwing is an error result, not a crash. */
   execute(args: JsonObject, context: ToolContext): Promise<Json>;
+  /** Required for approval `question`: what the person is shown. */
+  question?(args: JsonObject): Question;
   /** Required for `reconcile`. `happened: true` carries the result of the first attempt. */
   check?(
     key: string,

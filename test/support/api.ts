@@ -17,6 +17,7 @@ const SERVICE_SCOPES = [
   "threads:write",
   "files:read",
   "files:write",
+  "approvals:decide",
   "tokens:mint",
   "audit",
   "erase",

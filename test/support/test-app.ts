@@ -15,7 +15,7 @@ import { MemoryKeyStore } from "./memory-key-store.ts";
 import { SeededIds } from "./seeded-ids.ts";
 
 export const TOKEN_SECRET = "a secret of tests that is long enough";
-const USER_SCOPES = ["threads:read", "threads:write", "files:read", "files:write"];
+const USER_SCOPES = ["threads:read", "threads:write", "files:read", "files:write", "approvals:decide"];
 export const SERVICE_SCOPES = [...USER_SCOPES, "tokens:mint", "audit", "erase"];
 
 export const MANIFEST: AgentManifest = {
