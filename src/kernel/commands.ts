@@ -80,12 +80,13 @@ export interface BranchPoint extends KeptWindow {
   readonly keepTo: number;
   readonly without: readonly number[];
 }
-/** The first run of a branch: a new text, or the input at `seq` once more. */
+/** The first run of a branch: a new message, or where `seq` is given the one that lies there, once more. */
 export interface BranchRun {
   readonly runId: string;
   readonly messageId: string;
   readonly output: OutputSpec | null;
-  readonly input: { readonly text: string } | { readonly seq: number; readonly text: string };
+  readonly text: string;
+  readonly seq: number | null;
   readonly manifest: AgentManifest;
   readonly definition: string;
 }

@@ -9,9 +9,10 @@ import { err, ok, type Result } from "#shared/result.ts";
 import type { EventScope } from "#ports/event-log.ts";
 import type { CommandContext, Receipt, Rejection, ThreadCommand } from "./commands.ts";
 import { closeForCancel, runScope } from "./closing.ts";
+import { selectBranch, startBranch } from "./decide-branch.ts";
 import type { ThreadDraft } from "./events.ts";
 import { isBlank } from "./prompt-text.ts";
-import { pinOf, type ThreadState } from "./state.ts";
+import { pinOf, type RunState, type ThreadState } from "./state.ts";
 
 export interface Decision {
   readonly drafts: readonly ThreadDraft[];
@@ -38,6 +39,10 @@ export function decide(
       return sendMessage(state, command, scope);
     case "cancel_run":
       return cancelRun(state, command, scope);
+    case "start_branch":
+      return startBranch(state, command, context.actor);
+    case "select_branch":
+      return selectBranch(state, command, context.actor);
     case "set_state":
       if (command.bytes > MAX_STATE_BYTES) {
         return err({ reason: "state_too_large", limit: MAX_STATE_BYTES, bytes: command.bytes });
@@ -84,9 +89,12 @@ function sendMessage(
     const input = received(command, { ...actor, ...runScope(run) });
     return ok({ drafts: [input], receipt: receipt(command, run.runId, "steered") });
   }
-  if (busy !== null && queue.length >= limit) return err({ reason: "queue_full", limit });
+  const waits = busy !== null && command.delivery !== "interrupt";
+  if (waits && queue.length >= limit) return err({ reason: "queue_full", limit });
   const scope: EventScope = { run: command.runId, definition: command.definition };
   const drafts: ThreadDraft[] = [];
+  // Whatever waits already goes on waiting: the message that interrupts starts in this very decision (K40).
+  if (run !== null && !waits) drafts.push(...cancelLive(run, "interrupted", actor));
   if (pinOf(state, command.definition) === null) {
     const pinned = { definition: command.definition };
     drafts.push({
@@ -96,7 +104,7 @@ function sendMessage(
     });
   }
   drafts.push(received(command, { ...actor, ...scope }));
-  if (busy !== null) return ok({ drafts, receipt: receipt(command, command.runId, "queued") });
+  if (waits) return ok({ drafts, receipt: receipt(command, command.runId, "queued") });
   drafts.push({ type: "run.started", payload: { inputs: [state.seq + drafts.length] }, scope });
   return ok({ drafts, receipt: receipt(command, command.runId, "started") });
 }
@@ -132,16 +140,7 @@ function cancelRun(
 ): Decided {
   const cancelled: Omit<Receipt, "seq"> = { runId, messageId: null, disposition: "recorded" };
   if (state.run?.runId === runId) {
-    const { run } = state;
-    const scope = { ...actor, ...runScope(run) };
-    return ok({
-      drafts: [
-        { type: "run.cancel_requested", payload: { reason }, scope },
-        ...closeForCancel(run),
-        { type: "run.cancelled", payload: { reason }, scope },
-      ],
-      receipt: cancelled,
-    });
+    return ok({ drafts: cancelLive(state.run, reason, actor), receipt: cancelled });
   }
   const queued = state.queue.find((input) => input.runId === runId);
   if (queued === undefined) return err({ reason: "run_unknown", runId });
@@ -150,4 +149,13 @@ function cancelRun(
     drafts: [{ type: "run.cancelled", payload: { reason }, scope }],
     receipt: cancelled,
   });
+}
+
+function cancelLive(run: RunState, reason: string, actor: EventScope): readonly ThreadDraft[] {
+  const scope = { ...actor, ...runScope(run) };
+  return [
+    { type: "run.cancel_requested", payload: { reason }, scope },
+    ...closeForCancel(run),
+    { type: "run.cancelled", payload: { reason }, scope },
+  ];
 }

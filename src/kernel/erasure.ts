@@ -12,6 +12,8 @@ const STRUCTURAL: ReadonlySet<ThreadEventType> = new Set([
   "model.requested",
   "model.interrupted",
   "tool.interrupted",
+  "branch.started",
+  "branch.selected",
 ]);
 
 export function isErasable(type: ThreadEventType): boolean {

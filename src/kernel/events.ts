@@ -280,9 +280,6 @@ export interface ThreadEvents {
     /** The input that is answered again, where the branch brings none of its own. */
     readonly again: {
       readonly seq: number;
-      readonly runId: string;
-      readonly definition: string;
-      readonly messageId: string;
       readonly output: OutputSpec | null;
       readonly tokens: number;
       readonly chars: number;

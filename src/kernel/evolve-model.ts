@@ -9,18 +9,19 @@ import {
   requireLiveRun,
   settle,
 } from "./evolve-run.ts";
-import { type EventOf, pushEntries, settlePlan, toEntry } from "./evolve-window.ts";
-import { ERASED_TEXT, shownParts } from "./prompt-text.ts";
-import type {
-  AnswerSummary,
-  CallState,
-  RunPhase,
-  RunState,
-  ThreadState,
-  WindowEntry,
+import { type EventOf, pushEntries, settlePlan, toAnswerEntry, toEntry } from "./evolve-window.ts";
+import { ERASED_TEXT } from "./prompt-text.ts";
+import {
+  type AnswerSummary,
+  type CallState,
+  pinOf,
+  type RunPhase,
+  type RunState,
+  type ThreadState,
+  type WindowEntry,
 } from "./state.ts";
 import { estimateTokens } from "./tokens.ts";
-import { resolveRefs, selectEntries } from "./window.ts";
+import { resolveRefs, selectEntries, windowTokens } from "./window.ts";
 
 type ModelEvent = EventOf<
   "model.requested" | "model.answered" | "model.failed" | "model.interrupted"
@@ -38,7 +39,7 @@ export function evolveModel(state: ThreadState, event: ModelEvent): ThreadState 
     case "model.answered":
       return answered(state, run, event);
     case "model.failed":
-      return { ...state, run: failed(settle(run, event, event.payload?.settlement), event) };
+      return { ...state, run: failed(state, settle(run, event, event.payload?.settlement), event) };
     case "model.interrupted": {
       const next = countRecovery(settle(run, event, event.payload?.settlement), event.header.epoch);
       return {
@@ -161,6 +162,7 @@ function summarise(
     hasText,
     calls,
     output: check === null ? null : { ok: check.ok, issues },
+    textCall: payload.textCall ?? null,
   };
 }
 
@@ -182,20 +184,7 @@ function countOddities(
   };
 }
 
-function toAnswerEntry(seq: number, parts: readonly AnswerPart[]): WindowEntry | null {
-  const shown = shownParts(parts);
-  if (shown.length === 0) return null;
-  let tokens = 0;
-  let chars = 0;
-  for (const part of shown) {
-    const text = part.type === "call" ? `${part.name} ${part.argsText}` : part.text;
-    tokens += estimateTokens(text);
-    chars += text.length;
-  }
-  return { ref: [seq, 0, 0], kind: "assistant", tokens, chars, unit: seq };
-}
-
-function failed(run: RunState, event: EventOf<"model.failed">): RunState {
+function failed(state: ThreadState, run: RunState, event: EventOf<"model.failed">): RunState {
   const next = {
     ...run,
     attempts: run.attempts + 1,
@@ -206,8 +195,22 @@ function failed(run: RunState, event: EventOf<"model.failed">): RunState {
   if (payload === null) return { ...next, phase: { type: "erased", seq: event.header.seq } };
   if (payload.retryAt !== null)
     return { ...next, phase: { type: "backoff", retryAt: payload.retryAt } };
+  if (payload.code === "context_overflow" && run.windowCap === null)
+    return {
+      ...next,
+      phase: { type: "ready" },
+      windowCap: Math.floor(windowTokens(state.window) / 2),
+    };
+  const fallbacks = pinOf(state, run.definition)?.manifest.fallbacks ?? [];
+  if (canFallBack(payload.code) && run.fallback < fallbacks.length)
+    return { ...next, phase: { type: "ready" }, failures: 0, fallback: run.fallback + 1 };
   const message = `${payload.code}: ${payload.message}`.slice(0, 1_000);
   return { ...next, phase: { type: "failed", reason: toFailure(payload.code), message } };
+}
+
+/** What another route may do better: not a request that is wrong or too long anywhere, and not our own abort. */
+function canFallBack(code: ModelErrorCode): boolean {
+  return code !== "context_overflow" && code !== "invalid_request" && code !== "aborted";
 }
 
 function toFailure(code: ModelErrorCode): RunFailure {

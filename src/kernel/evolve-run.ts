@@ -105,7 +105,8 @@ function startRun(state: ThreadState, event: EventOf<"run.started">): ThreadStat
   if (
     first === undefined ||
     taken.length !== inputs.length ||
-    first !== state.queue[0] ||
+    // Oldest first; only a message that interrupts, which is the newest, goes before others (K40).
+    (first !== state.queue[0] && first !== state.queue.at(-1)) ||
     runId !== first.runId
   ) {
     return corrupt("input_unknown", event);
@@ -127,6 +128,9 @@ function startRun(state: ThreadState, event: EventOf<"run.started">): ThreadStat
     recoveries: 0,
     recoveryEpoch: null,
     repairs: 0,
+    fallback: 0,
+    windowCap: null,
+    reminded: false,
     emptyAnswers: 0,
     truncatedAnswers: 0,
     unknownToolSteps: 0,

@@ -1,11 +1,12 @@
 /** What enters the window, and where: texts of the runtime and the plan (K12, K19). */
 import type { StoredEvent } from "#ports/event-log.ts";
-import type { ThreadEvents } from "./events.ts";
-import { contextText, planText } from "./prompt-text.ts";
+import type { AnswerPart, ThreadEvents } from "./events.ts";
+import { contextText, planText, shownParts } from "./prompt-text.ts";
 import type { RunState, ThreadState, WindowEntry } from "./state.ts";
 import { estimateTokens } from "./tokens.ts";
 import { MAX_ENTRIES, trimWindow } from "./window.ts";
 
+type ContextKind = ThreadEvents["context.added"]["kind"];
 export type EventOf<T extends keyof ThreadEvents> = Extract<
   StoredEvent<ThreadEvents>,
   { readonly type: T }
@@ -13,6 +14,19 @@ export type EventOf<T extends keyof ThreadEvents> = Extract<
 
 export function toEntry(kind: WindowEntry["kind"], seq: number, text: string): WindowEntry {
   return { ref: [seq, 0, 0], kind, tokens: estimateTokens(text), chars: text.length, unit: seq };
+}
+
+export function toAnswerEntry(seq: number, parts: readonly AnswerPart[]): WindowEntry | null {
+  const shown = shownParts(parts);
+  if (shown.length === 0) return null;
+  let tokens = 0;
+  let chars = 0;
+  for (const part of shown) {
+    const text = part.type === "call" ? `${part.name} ${part.argsText}` : part.text;
+    tokens += estimateTokens(text);
+    chars += text.length;
+  }
+  return { ref: [seq, 0, 0], kind: "assistant", tokens, chars, unit: seq };
 }
 
 /**
@@ -34,15 +48,16 @@ export function evolveContext(state: ThreadState, event: EventOf<"context.added"
   const window = pushEntries(state, [
     toEntry("context", event.header.seq, contextText(event.payload)),
   ]);
-  const isRepair = event.payload?.kind === "repair";
-  if (run === null || event.header.run !== run.runId || !isRepair) return { ...state, window };
-  return { ...state, window, run: afterRepair(run) };
+  if (run === null || event.header.run !== run.runId) return { ...state, window };
+  return { ...state, window, run: afterVerdict(run, event.payload?.kind) };
 }
 
-/** A repair is the verdict on the answer before it: the next step is due. */
-function afterRepair(run: RunState): RunState {
+/** A repair, or a reminder (K25), is the verdict on the answer before it: the next step is due. */
+function afterVerdict(run: RunState, kind: ContextKind | undefined): RunState {
   if (run.phase.type !== "answered") return run;
-  return { ...run, repairs: run.repairs + 1, phase: { type: "ready" } };
+  if (kind === "repair") return { ...run, repairs: run.repairs + 1, phase: { type: "ready" } };
+  if (kind === "reminder") return { ...run, reminded: true, phase: { type: "ready" } };
+  return run;
 }
 
 /**

@@ -9,6 +9,8 @@
 import type { Json } from "#shared/json.ts";
 import type { Fold } from "#ports/event-log.ts";
 import type { ThreadEvent, ThreadEvents } from "./events.ts";
+import { MAIN_BRANCH } from "./branch.ts";
+import { evolveBranch } from "./evolve-branch.ts";
 import { evolveInput, evolvePin, evolveRun } from "./evolve-run.ts";
 import { evolveModel } from "./evolve-model.ts";
 import { evolveTool } from "./evolve-tools.ts";
@@ -30,6 +32,7 @@ const INITIAL: ThreadState = {
   plan: [],
   planSeq: null,
   pendingPlan: null,
+  branch: { id: MAIN_BRANCH, seq: null },
   pins: [],
   abandoned: [],
 };
@@ -77,6 +80,9 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
     case "tool.interrupted":
     case "tool.late":
       return evolveTool(state, event);
+    case "branch.started":
+    case "branch.selected":
+      return evolveBranch(state, event);
     case "plan.updated":
       return evolvePlan(state, event);
     case "context.added":
@@ -90,7 +96,7 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
 
 export const THREAD_FOLD: Fold<ThreadEvents, ThreadState> = {
   id: "thread",
-  version: 1,
+  version: 2,
   initial: () => INITIAL,
   evolve,
   // The state is plain JSON; a snapshot's digest is checked by the log before it comes back here.

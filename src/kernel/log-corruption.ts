@@ -25,6 +25,7 @@ export type CorruptionReason =
   | "call_already_started"
   | "call_id_repeated"
   | "calls_still_open"
+  | "branch_unexpected"
   | "idempotency_key_changed"
   | "approval_not_open";
 

@@ -32,6 +32,8 @@ export interface ThreadState {
   readonly planSeq: number | null;
   /** A plan that was updated in the tool round at hand: enters the window behind its results. */
   readonly pendingPlan: WindowEntry | null;
+  /** The branch that is active; its seq leads to all others, which lie in the log only (K44). */
+  readonly branch: { readonly id: string; readonly seq: number | null };
   /** Manifests that the live run, a queued input or the next message may need; the newest is last. */
   readonly pins: readonly Pin[];
   /** Calls closed by cancellation while their attempt still ran, so that a late result finds its run. */

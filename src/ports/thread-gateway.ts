@@ -10,7 +10,13 @@ import type { Json } from "#shared/json.ts";
 import type { ErrorCode } from "#shared/errors.ts";
 import type { Result } from "#shared/result.ts";
 import type { Receipt } from "#kernel/commands.ts";
-import type { ApprovalDecision, ApprovalKind, BranchReason, DecisionVerb, Delivery } from "#kernel/events.ts";
+import type {
+  ApprovalDecision,
+  ApprovalKind,
+  BranchReason,
+  DecisionVerb,
+  Delivery,
+} from "#kernel/events.ts";
 import type { OutputSpec } from "./model.ts";
 import type { FileStat } from "./workspace.ts";
 import type { EventHeader, RawEvent } from "./event-log.ts";
