@@ -26,6 +26,8 @@ export interface AgentSpec {
   readonly instructions: string;
   /** Default `default`: the deployment chooses. */
   readonly model?: string;
+  /** Routes to go on with, in order, when the one before failed for good. */
+  readonly fallbacks?: readonly string[];
   readonly tools: readonly Tool[];
   readonly settings?: Partial<ModelSettings>;
   readonly limits?: Partial<RunLimits>;
@@ -55,6 +57,10 @@ export function defineAgent(spec: AgentSpec): AgentDefinition {
     description: spec.description,
     instructions: spec.instructions,
     route: spec.model ?? DEFAULT_MODEL_ROUTE,
+    // Absent rather than empty: the hash of an agent without fallbacks stays what it was.
+    ...(spec.fallbacks === undefined || spec.fallbacks.length === 0
+      ? {}
+      : { fallbacks: spec.fallbacks }),
     settings: { ...DEFAULT_SETTINGS, ...spec.settings },
     contextTokens: spec.contextTokens ?? DEFAULT_CONTEXT_TOKENS,
     limits: { ...DEFAULT_RUN_LIMITS, ...spec.limits },

@@ -1,20 +1,23 @@
 /**
  * readAnswer: what a model sent -> the parts that are recorded, with every call either parsed or refused.
  *
- * Arguments are parsed here once (T2); policy, intent, audit and the tool see this object. A refusal is a value in the
- * answer, so the model gets one result for it and nothing is run. In this order: a shared provider id (K22), a call the
- * output limit cut (K20), an unknown tool (K21), arguments that do not fit (T3).
+ * Arguments are parsed here once (T2), and what was encoded twice is decoded by schema first (T11); policy, intent, audit
+ * and the tool see this object. A refusal is a value in the answer, so the model gets one result for it and nothing is
+ * run. In this order: a shared provider id (K22), a call the output limit cut (K20), an unknown tool (K21), arguments
+ * that do not fit (T3). A call written as text is named, never made (K25).
  */
 import { isJsonObject, type Json, type JsonObject } from "#shared/json.ts";
 import { invariant } from "#shared/exhaustive.ts";
 import type { Result } from "#shared/result.ts";
 import type { FinishReason, ModelPart, ModelSettings, Usage } from "#ports/model.ts";
 import type { ArgumentIssue } from "#ports/tool.ts";
+import { coerceArguments } from "./coerce-arguments.ts";
 import type { AnswerPart, Refusal } from "./events.ts";
-import { endsEarly } from "./json-scan.ts";
+import { endsEarly, nestsDeeper } from "./json-scan.ts";
 import type { AgentManifest } from "./manifest.ts";
 import { isBlank } from "./prompt-text.ts";
 import { suggestNames } from "./suggest-names.ts";
+import { findTextCall } from "./text-call.ts";
 
 export type ContentPart = Extract<ModelPart, { readonly type: "text" | "reasoning" | "call" }>;
 
@@ -34,6 +37,8 @@ export interface ReadAnswer {
   readonly parts: readonly AnswerPart[];
   /** What the parts say where the provider's word does not fit them: calls never come with `stop`. */
   readonly finish: FinishReason;
+  /** Tool whose call was written as text, in an answer without calls (K25). */
+  readonly textCall: string | null;
 }
 
 type RawCall = Extract<ContentPart, { readonly type: "call" }>;
@@ -41,6 +46,7 @@ type RawCall = Extract<ContentPart, { readonly type: "call" }>;
 const MAX_ISSUES = 5;
 const MAX_SHOWN_NAME = 64;
 const MAX_MESSAGE = 800;
+const MAX_DEPTH = 64;
 
 export function readAnswer(raw: RawAnswer): ReadAnswer {
   const joined = joinDeltas(raw.parts);
@@ -49,6 +55,7 @@ export function readAnswer(raw: RawAnswer): ReadAnswer {
   const cut = cutCall(raw, joined);
   let index = 0;
   const parts = joined.map((part): AnswerPart => {
+    if (part.type === "reasoning") return withFittingMeta(part);
     if (part.type !== "call") return part;
     const callId = raw.mintedCallIds[index];
     invariant(callId !== undefined, "a call id is minted for each call");
@@ -61,7 +68,18 @@ export function readAnswer(raw: RawAnswer): ReadAnswer {
       callId,
     };
   });
-  return { parts, finish: normaliseFinish(raw.finish, calls.length) };
+  const finish = normaliseFinish(raw.finish, calls.length);
+  const isFinal = calls.length === 0 && finish === "stop";
+  return {
+    parts,
+    finish,
+    textCall: isFinal ? findTextCall(answerText(parts), raw.manifest.tools) : null,
+  };
+}
+
+/** What is stored is well-formed (L7). A signature over text that this changes would be refused: it goes (K24). */
+function withFittingMeta(part: Extract<ContentPart, { type: "reasoning" }>): AnswerPart {
+  return part.meta === null || part.text.isWellFormed() ? part : { ...part, meta: null };
 }
 
 /** The text of an answer as a user reads it. */
@@ -148,9 +166,12 @@ function readCall(
       "the answer was cut off inside this call; it was not executed. Send less in one call",
     );
   }
-  if (!manifest.tools.some((tool) => tool.name === name))
-    return refuse("unknown_tool", unknownTool(manifest, name));
-  const args = parseText(argsText);
+  const tool = manifest.tools.find((known) => known.name === name);
+  if (tool === undefined) return refuse("unknown_tool", unknownTool(manifest, name));
+  if (nestsDeeper(argsText, MAX_DEPTH))
+    return refuse("tool_args_invalid", `the arguments nest deeper than ${MAX_DEPTH} levels`);
+  const text = parseText(argsText);
+  const args = text === undefined ? undefined : coerceArguments(tool.inputSchema, text);
   if (args === undefined)
     return refuse(
       "tool_args_invalid",

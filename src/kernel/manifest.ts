@@ -35,6 +35,8 @@ export interface AgentManifest {
   readonly description: string;
   readonly instructions: string;
   readonly route: string;
+  /** Routes to go on with, in order, when one fails for good (K26). Absent: none. */
+  readonly fallbacks?: readonly string[];
   readonly settings: ModelSettings;
   /** Prompt budget in estimated tokens; the compiler trims to it. */
   readonly contextTokens: number;

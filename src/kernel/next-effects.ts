@@ -12,7 +12,14 @@ import { closeForCancel, lostAttempt, runScope } from "./closing.ts";
 import { inputEntry } from "./evolve-run.ts";
 import type { AgentManifest } from "./manifest.ts";
 import { type Price, reservation } from "./reservation.ts";
-import { type AnswerSummary, type Pin, pinOf, type RunState, type ThreadState } from "./state.ts";
+import {
+  type AnswerSummary,
+  type Pin,
+  pinOf,
+  routeOf,
+  type RunState,
+  type ThreadState,
+} from "./state.ts";
 import { giveUp, MAX_RECOVERIES, roundEffects } from "./tool-round.ts";
 import { encodeRefs, trimWindow, windowTokens } from "./window.ts";
 
@@ -65,7 +72,11 @@ export function nextEffects(state: ThreadState, context: EffectContext): readonl
       ];
     }
     case "tools":
-      return roundEffects(run, phase, { manifest: pin.manifest, epoch: context.epoch });
+      return roundEffects(run, phase, {
+        manifest: pin.manifest,
+        epoch: context.epoch,
+        now: context.now,
+      });
     case "answered":
       return judge({ state, run, pin, context }, phase.answer);
     case "failed":
@@ -107,6 +118,7 @@ function judge(live: Live, answer: AnswerSummary): readonly Effect[] {
       : callModel(live);
   }
   if (answer.output?.ok === false) return repair(run, pin.manifest, answer.output.issues);
+  if (answer.textCall !== null && !run.reminded) return remind(run, answer.textCall);
   // A message that steers is answered before the run ends, as long as there is a step left for it (K3).
   if (run.steering.length > 0 && run.step < pin.manifest.limits.maxSteps) return callModel(live);
   return [complete(run, "stop")];
@@ -127,11 +139,19 @@ function repair(
   return [record([{ type: "context.added", payload: { kind: "repair", text }, scope }])];
 }
 
+/** A call written as text is not executed: it was parsed by nobody, and may be quoted from anywhere. */
+function remind(run: RunState, tool: string): readonly Effect[] {
+  const text = `Your answer holds a call of ${tool} written as text. It was not executed: tools are called through the tool interface only. Call it there if you meant to; otherwise answer in plain words.`;
+  const scope = { ...runScope(run), step: run.step };
+  return [record([{ type: "context.added", payload: { kind: "reminder", text }, scope }])];
+}
+
 function callModel({ state, run, pin, context }: Live): readonly Effect[] {
   const { manifest } = pin;
   const { limits, settings } = manifest;
   if (run.step >= limits.maxSteps) return [complete(run, "step_cap")];
-  const budget = manifest.contextTokens - settings.maxOutputTokens - pin.tokens;
+  const room = manifest.contextTokens - settings.maxOutputTokens - pin.tokens;
+  const budget = Math.min(room, run.windowCap ?? room);
   const entries = trimWindow(state.window.concat(run.steering.map(inputEntry)), {
     budget: Math.max(MIN_WINDOW_TOKENS, budget),
     planSeq: state.planSeq,
@@ -148,7 +168,7 @@ function callModel({ state, run, pin, context }: Live): readonly Effect[] {
       step: run.step + 1,
       attempt: run.attempts + 1,
       definition: run.definition,
-      route: manifest.route,
+      route: routeOf(run, manifest),
       settings,
       output: run.output,
       refs: encodeRefs(window, state.lastRequest),

@@ -35,9 +35,11 @@ export function retryAt(
   if (attempt.failures >= policy.maxAttempts) return null;
   const asked = attempt.retryAfterMs ?? 0;
   if (asked > MAX_RETRY_AFTER_MS) return null;
-  return (
-    attempt.now + Math.max(backoffMs(policy, attempt.failures, attempt.intentId), Math.ceil(asked))
-  );
+  const backoff = backoffMs(policy, attempt.failures, attempt.intentId);
+  if (asked <= backoff) return attempt.now + backoff;
+  // Every agent of one key is told the same time: without a spread they would all be refused together again.
+  const spread = Math.max(policy.baseDelayMs, asked / 10) * unitHash(attempt.intentId);
+  return attempt.now + Math.ceil(asked + spread);
 }
 
 /** base * 2^(n-1), at most `maxDelayMs`, of which the upper half is jitter. */

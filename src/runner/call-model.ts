@@ -145,7 +145,7 @@ export class ModelCrossing implements Crossing {
     const screened = await this.#screen(collected.filter(isContent), guardrail);
     if (screened === null)
       return this.#failed([], toFailed("stream_error", "the answer could not be screened"), false);
-    const { parts, finish } = readAnswer({
+    const { parts, finish, textCall } = readAnswer({
       parts: screened,
       finish: end.reason,
       usage: end.usage,
@@ -168,6 +168,8 @@ export class ModelCrossing implements Crossing {
       rawFinish: end.raw,
       usage: end.usage,
       output: checkOutput(this.#effect.output, parts, schemas),
+      // Where JSON was asked for, JSON that names a tool is an answer.
+      ...(textCall === null || this.#effect.output !== null ? {} : { textCall }),
       meta: Object.assign(
         {},
         ...collected.map((part) => (part.type === "meta" ? part.meta : {})),

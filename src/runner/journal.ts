@@ -11,7 +11,7 @@ import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { nextEffects } from "#kernel/next-effects.ts";
 import type { Effect } from "#kernel/effects.ts";
 import type { ThreadDraft, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
-import { pinOf, type ThreadState } from "#kernel/state.ts";
+import { pinOf, routeOf, type ThreadState } from "#kernel/state.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { EventHeader, EventLog, EventScope, LogMode } from "#ports/event-log.ts";
 import type { Ids } from "#ports/ids.ts";
@@ -159,11 +159,12 @@ export class Journal {
 
   #effectsOf(state: ThreadState): readonly Effect[] {
     const { clock, log, prices } = this.#deps;
-    const route = state.run === null ? null : pinOf(state, state.run.definition)?.manifest.route;
+    const pin = state.run === null ? null : pinOf(state, state.run.definition);
+    const route = state.run === null || pin === null ? null : routeOf(state.run, pin.manifest);
     return nextEffects(state, {
       now: clock.now(),
       epoch: log.epoch,
-      price: route == null ? null : prices.price(route),
+      price: route === null ? null : prices.price(route),
     });
   }
 

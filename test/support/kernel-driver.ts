@@ -85,6 +85,7 @@ export interface AnswerSpec {
   readonly calls?: readonly CallSpec[];
   readonly finish?: "stop" | "length" | "tool_calls" | "content_filter" | "other";
   readonly output?: OutputCheck | null;
+  readonly textCall?: string;
   readonly costMicros?: number;
   readonly tokens?: number;
 }
@@ -248,6 +249,7 @@ export class KernelDriver {
           rawFinish: null,
           usage: NO_USAGE,
           output: spec.output ?? null,
+          ...(spec.textCall === undefined ? {} : { textCall: spec.textCall }),
           meta: {},
           settlement: {
             costMicros: spec.costMicros ?? 1,

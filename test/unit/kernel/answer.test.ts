@@ -44,7 +44,7 @@ describe("arguments", () => {
     expect(read([call("put", '{"a":1}')]).parsed).toEqual([{ a: 1 }]);
   });
 
-  test.each(["", "  ", "null", "{}"])("[T2] that are %j are no arguments", (text) => {
+  test.each(["", "  ", "null", "{}"])("[T12] that are %j are no arguments", (text) => {
     expect(read([call("put", text)]).calls[0]).toMatchObject({ args: {}, refusal: null });
   });
 
@@ -56,6 +56,26 @@ describe("arguments", () => {
       expect(parsed).toEqual([]);
     },
   );
+
+  test("[T11] encoded twice reach the schema as the values they spell", () => {
+    const tool = {
+      ...toolPin("put", "once"),
+      inputSchema: { type: "object", properties: { n: { type: "integer" } } },
+    };
+    const { calls, parsed } = read([call("put", JSON.stringify('{"n":"20","s":"[1]"}'))], {
+      manifest: { ...MANIFEST, tools: [tool] },
+    });
+    expect(parsed).toEqual([{ n: 20, s: "[1]" }]);
+    expect(calls[0]).toMatchObject({ args: { n: 20, s: "[1]" }, refusal: null });
+  });
+
+  test("[T12] that nest too deep are refused before anything goes down into them", () => {
+    const { calls, parsed } = read([
+      call("put", `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`),
+    ]);
+    expect(calls[0]).toMatchObject({ args: null, refusal: { code: "tool_args_invalid" } });
+    expect(parsed).toEqual([]);
+  });
 
   test("[T3] that do not fit are refused with a JSON Pointer and what was expected", () => {
     const parse = () => err([{ path: "/limit", message: "expected a number, got a string" }]);
@@ -163,7 +183,29 @@ describe("calls", () => {
   });
 });
 
+describe("a call written as text", () => {
+  const WRITTEN: ContentPart = { type: "text", text: '{"name":"pay","arguments":{}}' };
+  test("[K25] is named where the answer ends with it, and makes no call", () => {
+    expect(read([WRITTEN], { finish: "stop" })).toMatchObject({ textCall: "pay", calls: [] });
+    expect(read([WRITTEN, call("look")]).textCall).toBeNull();
+    expect(read([WRITTEN], { finish: "length" }).textCall).toBeNull();
+  });
+});
+
 describe("what providers disagree on", () => {
+  test("[K24] a signature over text that storing changes is dropped with nothing but itself", () => {
+    const meta = { signature: "s" };
+    const { parts } = read([
+      { type: "reasoning", text: "half \uD83D", meta },
+      { type: "reasoning", text: "whole", meta },
+      call("look"),
+    ]);
+    expect(parts.slice(0, 2)).toEqual([
+      { type: "reasoning", text: "half \uD83D", meta: null },
+      { type: "reasoning", text: "whole", meta },
+    ]);
+  });
+
   test("[K4] a finish that contradicts the parts follows the parts", () => {
     expect(read([call("look")], { finish: "stop" }).finish).toBe("tool_calls");
     expect(read([{ type: "text", text: "hi" }], { finish: "tool_calls" }).finish).toBe("stop");

@@ -27,10 +27,21 @@ describe("the next attempt", () => {
   });
 
   test("[K6] waits for Retry-After when that is longer, and not when it is shorter", () => {
-    expect(retryAt(POLICY, "rate_limited", { ...attempt, retryAfterMs: 60_000 })).toBe(110_000);
+    const at = retryAt(POLICY, "rate_limited", { ...attempt, retryAfterMs: 60_000 });
+    expect(at).toBeGreaterThanOrEqual(110_000);
+    expect(at).toBeLessThanOrEqual(116_000);
     expect(retryAt(POLICY, "rate_limited", { ...attempt, retryAfterMs: 1 })).toBe(
       50_000 + backoffMs(POLICY, 1, "evt_1"),
     );
+  });
+
+  test("[K6] is spread over agents that were all told the same Retry-After, and never earlier than told", () => {
+    const times = Array.from({ length: 40 }, (_, i) =>
+      retryAt(POLICY, "rate_limited", { ...attempt, intentId: `evt_${i}`, retryAfterMs: 5_000 }),
+    );
+    expect(new Set(times).size).toBeGreaterThan(30);
+    expect(Math.min(...times.map(Number))).toBeGreaterThanOrEqual(55_000);
+    expect(Math.max(...times.map(Number))).toBeLessThanOrEqual(56_000);
   });
 
   test("[K6] is not made after maxAttempts, nor for an error that is not retryable, nor after hours", () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { AgentManifest } from "#kernel/manifest.ts";
 import { nextEffects } from "#kernel/next-effects.ts";
 import { type AnswerSpec, KernelDriver, MANIFEST, toolPin } from "#test/support/kernel-driver.ts";
+import { windowTokens } from "#kernel/window.ts";
 
 function started(manifest: Partial<AgentManifest> = {}, output = false): KernelDriver {
   const driver = new KernelDriver(manifest).create();
@@ -128,7 +129,6 @@ describe("retries of a model step", () => {
   });
 
   test.each([
-    ["context_overflow", "context_overflow"],
     ["invalid_request", "model_rejected"],
     ["unauthorized", "model_rejected"],
     ["overloaded", "model_unavailable"],
@@ -139,6 +139,98 @@ describe("retries of a model step", () => {
     driver.pumpAll();
     expect(driver.last("run.failed").payload?.reason).toBe(reason);
     expect(count(driver, "model.requested")).toBe(1);
+  });
+});
+
+describe("fallbacks", () => {
+  const routes = (driver: KernelDriver) =>
+    driver.events.flatMap((event) =>
+      event.type === "model.requested" ? [event.payload?.route] : [],
+    );
+
+  test.each([
+    "unavailable",
+    "rate_limited",
+    "unauthorized",
+    "timeout",
+    "stream_incomplete",
+  ] as const)(
+    "[K26] after %s for good the next route is asked, with retries of its own, and the run stays on it",
+    (code) => {
+      const driver = started({ fallbacks: ["b/one", "c/two"] });
+      driver.failModel(code, driver.now + 10);
+      driver.pumpAll();
+      driver.failModel(code, null);
+      driver.pumpAll();
+      expect(driver.state.run).toMatchObject({ fallback: 1, failures: 0, attempts: 2 });
+      answer(driver, { calls: [{ name: "look" }] });
+      driver.finishTool();
+      driver.pumpAll();
+      const own = driver.manifest.route;
+      expect(routes(driver)).toEqual([own, own, "b/one", "b/one"]);
+      answer(driver, { text: "done" });
+      expect(finishOf(driver)).toBe("stop");
+      driver.send("again");
+      driver.pumpAll();
+      expect(routes(driver).at(-1)).toBe(own);
+    },
+  );
+
+  test("[K26] the run fails with the last route's reason once all have failed", () => {
+    const driver = started({ fallbacks: ["b/one"] });
+    driver.failModel("overloaded", null);
+    driver.pumpAll();
+    driver.failModel("timeout", null);
+    driver.pumpAll();
+    expect(driver.last("run.failed").payload?.reason).toBe("model_failed");
+    expect(count(driver, "model.requested")).toBe(2);
+  });
+
+  test.each(["invalid_request", "aborted"] as const)(
+    "[K26] %s is not sent to another route",
+    (code) => {
+      const driver = started({ fallbacks: ["b/one"] });
+      driver.failModel(code, null);
+      driver.pumpAll();
+      expect(driver.last("run.failed")).toBeDefined();
+      expect(count(driver, "model.requested")).toBe(1);
+    },
+  );
+});
+
+describe("a prompt that is too long for the provider", () => {
+  test("[K27] is trimmed to half of what was sent and sent once more, then the run fails as context_overflow", () => {
+    const driver = new KernelDriver({ contextTokens: 1_000_000 }).create();
+    for (let i = 0; i < 6; i += 1) {
+      driver.send(`question ${i}: ${"word ".repeat(200)}`);
+      driver.pumpAll();
+      answer(driver, { text: `answer ${i}: ${"word ".repeat(200)}` });
+    }
+    driver.send("and now?");
+    driver.pumpAll();
+    const sent = () => windowTokens(driver.state.window);
+    const before = sent();
+    driver.failModel("context_overflow", null);
+    driver.pumpAll();
+    expect(sent()).toBeLessThanOrEqual(before / 2);
+    expect(JSON.stringify(driver.prompts.at(-1)?.messages.at(-1))).toContain("and now?");
+    driver.failModel("context_overflow", null);
+    driver.pumpAll();
+    expect(driver.last("run.failed").payload?.reason).toBe("context_overflow");
+    expect(count(driver, "model.requested")).toBe(8);
+  });
+});
+
+describe("a call written as text", () => {
+  test("[K25] is answered with one reminder, is not executed, and is then accepted as text", () => {
+    const driver = started();
+    answer(driver, { text: '<tool_call>{"name":"pay"}</tool_call>', textCall: "pay" });
+    expect(driver.last("context.added").payload).toMatchObject({ kind: "reminder" });
+    expect(JSON.stringify(driver.prompts.at(-1)?.messages.at(-1))).toContain("pay written as text");
+    answer(driver, { text: '<tool_call>{"name":"pay"}</tool_call>', textCall: "pay" });
+    expect(finishOf(driver)).toBe("stop");
+    expect(count(driver, "model.requested")).toBe(2);
+    expect(count(driver, "tool.started")).toBe(0);
   });
 });
 

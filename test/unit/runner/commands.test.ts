@@ -211,11 +211,13 @@ describe("driving", () => {
     const thread = new ThreadHarness({ model });
     thread.send("go");
     const now = thread.clock.now();
-    expect(await thread.runtime.drive()).toEqual({ next: "wait", at: now + 5_000 });
+    const waits = await thread.runtime.drive();
+    const at = waits.next === "wait" ? waits.at : 0;
+    expect(at).toBeGreaterThanOrEqual(now + 5_000);
     thread.reopen();
-    expect(await thread.runtime.drive()).toEqual({ next: "wait", at: now + 5_000 });
+    expect(await thread.runtime.drive()).toEqual({ next: "wait", at });
     expect(model.requests).toHaveLength(1);
-    thread.clock.advance(5_000);
+    thread.clock.set(at);
     expect(await thread.runtime.drive()).toEqual({ next: "idle" });
     expect(thread.run("run_1").text).toBe("ok");
   });
