@@ -2,9 +2,10 @@
  * How a run ends early: every open intent gets its one outcome and every call its one result, in the same decision that
  * ends the run, so that no prompt ever lacks a result (K7, K16).
  */
+import type { Json } from "#shared/json.ts";
 import type { EventScope } from "#ports/event-log.ts";
-import type { RunFailure, Settlement, ThreadDraft } from "./events.ts";
-import type { CallState, RunState } from "./state.ts";
+import type { ApprovalDecision, RunFailure, Settlement, ThreadDraft } from "./events.ts";
+import type { CallApproval, CallState, RunState } from "./state.ts";
 
 export const NO_SETTLEMENT: Settlement = { costMicros: 0, tokens: 0, estimated: false };
 
@@ -40,6 +41,38 @@ export function lostAttempt(
       estimated: true,
     },
   };
+}
+
+export interface OpenApproval {
+  readonly callId: string;
+  readonly approval: CallApproval;
+}
+
+/** The one decision about a waiting call (A3); a null actor is the runtime itself. */
+export function decisionDraft(
+  run: RunState,
+  { callId, approval }: OpenApproval,
+  said: {
+    readonly decision: ApprovalDecision;
+    readonly actor: string | null;
+    readonly comment?: string | null;
+    readonly answer?: Json;
+  },
+): ThreadDraft {
+  const { decision, actor, comment = null, answer = null } = said;
+  const { approvalId } = approval;
+  const scope = { ...runScope(run), step: run.step, call: callId, cause: approvalId, actor };
+  return { type: "approval.decided", payload: { decision, comment, answer }, scope };
+}
+
+/** The runtime's own decision about a call that waits: its time is over, or its run. */
+export function closeApproval(
+  run: RunState,
+  { callId, approval }: CallState,
+  decision: "expired" | "cancelled",
+): readonly ThreadDraft[] {
+  if (approval === null || approval.decidedSeq !== null) return [];
+  return [decisionDraft(run, { callId, approval }, { decision, actor: null })];
 }
 
 export function finishCall(
@@ -118,12 +151,14 @@ function closeCall(run: RunState, call: CallState, words: ClosingWords): readonl
         finishCall(run, call, { status: words.status, code: words.openCode, output: words.open }),
       ];
     case "pending":
+    case "waiting":
     case "interrupted": {
       const refusal = call.refusal ?? {
         code: words.refusal,
-        message: call.status === "pending" ? words.pending : words.interrupted,
+        message: call.attempts === 0 ? words.pending : words.interrupted,
       };
       return [
+        ...closeApproval(run, call, "cancelled"),
         {
           type: "tool.refused",
           payload: { name: call.name, refusal },

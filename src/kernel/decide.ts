@@ -8,11 +8,12 @@
 import { err, ok, type Result } from "#shared/result.ts";
 import type { EventScope } from "#ports/event-log.ts";
 import type { CommandContext, Receipt, Rejection, ThreadCommand } from "./commands.ts";
+import { decideApproval, refuseApproval, supersede } from "./approvals.ts";
 import { closeForCancel, runScope } from "./closing.ts";
 import { selectBranch, startBranch } from "./decide-branch.ts";
 import type { ThreadDraft } from "./events.ts";
 import { isBlank } from "./prompt-text.ts";
-import { pinOf, type RunState, type ThreadState } from "./state.ts";
+import { isWaitingForHumans, pinOf, type RunState, type ThreadState } from "./state.ts";
 
 export interface Decision {
   readonly drafts: readonly ThreadDraft[];
@@ -43,6 +44,10 @@ export function decide(
       return startBranch(state, command, context.actor);
     case "select_branch":
       return selectBranch(state, command, context.actor);
+    case "decide_approval":
+      return decideApproval(state, command, scope);
+    case "refuse_approval":
+      return refuseApproval(command, scope);
     case "set_state":
       if (command.bytes > MAX_STATE_BYTES) {
         return err({ reason: "state_too_large", limit: MAX_STATE_BYTES, bytes: command.bytes });
@@ -83,16 +88,22 @@ function sendMessage(
   if (busy !== null && command.delivery === "reject")
     return err({ reason: "run_active", runId: busy });
   const limit = command.manifest.limits.maxQueuedInputs;
+  // Nothing but a person moves such a run, so the message does: queued or steering, it is answered next (A6).
+  const isNext = run !== null && isWaitingForHumans(run) && command.delivery !== "interrupt";
+  const superseded = isNext ? supersede(run, actor) : [];
   // One run has one output: a message that asks for its own gets its own run.
-  if (run !== null && command.delivery === "steer" && command.output === null) {
+  if (run !== null && (command.delivery === "steer" || isNext) && command.output === null) {
     if (run.steering.length >= limit) return err({ reason: "queue_full", limit });
     const input = received(command, { ...actor, ...runScope(run) });
-    return ok({ drafts: [input], receipt: receipt(command, run.runId, "steered") });
+    return ok({
+      drafts: [...superseded, input],
+      receipt: receipt(command, run.runId, "steered"),
+    });
   }
   const waits = busy !== null && command.delivery !== "interrupt";
   if (waits && queue.length >= limit) return err({ reason: "queue_full", limit });
   const scope: EventScope = { run: command.runId, definition: command.definition };
-  const drafts: ThreadDraft[] = [];
+  const drafts: ThreadDraft[] = [...superseded];
   // Whatever waits already goes on waiting: the message that interrupts starts in this very decision (K40).
   if (run !== null && !waits) drafts.push(...cancelLive(run, "interrupted", actor));
   if (pinOf(state, command.definition) === null) {

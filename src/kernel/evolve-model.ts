@@ -139,6 +139,7 @@ function toCalls(parts: readonly AnswerPart[]): readonly CallState[] {
             attempts: 0,
             intent: null,
             key: null,
+            approval: null,
             result: null,
           },
         ],

@@ -136,7 +136,7 @@ function closed(call: CallState, event: ThreadEvent, text: string): CallState {
   return { ...call, status: "closed", intent: null, refusal: null, result };
 }
 
-function replaceCall(state: ThreadState, run: RunState, call: CallState): ThreadState {
+export function replaceCall(state: ThreadState, run: RunState, call: CallState): ThreadState {
   const round = run.phase;
   invariant(round.type === "tools", "only a call of the round at hand is replaced");
   const calls = round.calls.map((item) => (item.callId === call.callId ? call : item));

@@ -11,6 +11,7 @@ import type { Fold } from "#ports/event-log.ts";
 import type { ThreadEvent, ThreadEvents } from "./events.ts";
 import { MAIN_BRANCH } from "./branch.ts";
 import { evolveBranch } from "./evolve-branch.ts";
+import { evolveApproval } from "./evolve-approvals.ts";
 import { evolveInput, evolvePin, evolveRun } from "./evolve-run.ts";
 import { evolveModel } from "./evolve-model.ts";
 import { evolveTool } from "./evolve-tools.ts";
@@ -83,6 +84,12 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
     case "branch.started":
     case "branch.selected":
       return evolveBranch(state, event);
+    case "approval.requested":
+    case "approval.decided":
+      return evolveApproval(state, event);
+    case "approval.refused":
+      // An attempt that changed nothing.
+      return state;
     case "plan.updated":
       return evolvePlan(state, event);
     case "context.added":

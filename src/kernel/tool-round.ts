@@ -2,13 +2,14 @@
  * The tool calls of one step: which start, which are refused, and what becomes of those whose process died (G6 to G9).
  *
  * Recovery follows the effect declared at the intent: `read` and `idempotent` run again, with the first key;
- * `reconcile` is asked first; `once` is never run again, and its one outcome says that it is unknown.
+ * `reconcile` is asked first; `once` is never run again, and its one outcome says that it is unknown. A call that waits
+ * for a person holds up the next model call and no other call (A5).
  */
 import { exhaustive } from "#shared/exhaustive.ts";
 import type { EventScope } from "#ports/event-log.ts";
-import type { Effect } from "./effects.ts";
+import type { CallTool, Effect } from "./effects.ts";
 import type { ThreadDraft } from "./events.ts";
-import { callScope, closeForFailure, finishCall, runScope } from "./closing.ts";
+import { callScope, closeApproval, closeForFailure, finishCall, runScope } from "./closing.ts";
 import type { AgentManifest } from "./manifest.ts";
 import type { CallState, OpenCall, RunPhase, RunState } from "./state.ts";
 
@@ -20,7 +21,11 @@ type Round = Extract<RunPhase, { type: "tools" }>;
 export function roundEffects(
   run: RunState,
   round: Round,
-  { manifest, epoch }: { readonly manifest: AgentManifest; readonly epoch: number },
+  {
+    manifest,
+    epoch,
+    now,
+  }: { readonly manifest: AgentManifest; readonly epoch: number; readonly now: number },
 ): readonly Effect[] {
   const orphans = round.calls.filter((call) => call.intent !== null && call.intent.epoch < epoch);
   if (
@@ -32,8 +37,17 @@ export function roundEffects(
   const used = new Map(Object.entries(run.callsPerTool));
   const drafts: ThreadDraft[] = [];
   const starts: Effect[] = [];
+  let expiresAt = Infinity;
   for (const call of round.calls) {
     if (call.status === "closed") continue;
+    if (call.status === "waiting") {
+      // It will want its place among the calls of the run once it is approved.
+      used.set(call.name, (used.get(call.name) ?? 0) + 1);
+      const { expiresAt: at } = call.approval ?? { expiresAt: now };
+      if (at <= now) drafts.push(...closeApproval(run, call, "expired"));
+      else expiresAt = Math.min(expiresAt, at);
+      continue;
+    }
     if (call.intent !== null) {
       if (call.intent.epoch < epoch) drafts.push(recoverCall(run, call, call.intent));
       continue;
@@ -42,7 +56,9 @@ export function roundEffects(
     if (refused !== null) drafts.push(refused);
     else starts.push(start(run, round, call));
   }
-  return drafts.length === 0 ? starts : [{ type: "record", drafts }, ...starts];
+  const effects: readonly Effect[] =
+    expiresAt === Infinity ? starts : [...starts, { type: "wait_until", at: expiresAt }];
+  return drafts.length === 0 ? effects : [{ type: "record", drafts }, ...effects];
 }
 
 export function giveUp(run: RunState): readonly ThreadDraft[] {
@@ -113,6 +129,12 @@ function refuseKeyless({ name }: CallState, scope: EventScope): ThreadDraft {
   };
 }
 
+function grantOf({ approval }: CallState): CallTool["approval"] {
+  if (approval === null || approval.decidedSeq === null) return null;
+  const { approvalId, seq, decidedSeq } = approval;
+  return { approvalId, requestedSeq: seq, decidedSeq };
+}
+
 function start(run: RunState, round: Round, call: CallState): Effect {
   return {
     type: "call_tool",
@@ -126,6 +148,7 @@ function start(run: RunState, round: Round, call: CallState): Effect {
     argsPart: call.argsPart,
     mode: call.next,
     idempotencyKey: call.key,
+    approval: grantOf(call),
     recovery: call.attempts > 0,
   };
 }
