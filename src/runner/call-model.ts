@@ -94,6 +94,14 @@ export class ModelCrossing implements Crossing {
     return [{ type: "run.failed", payload, scope: { run: runId, definition } }];
   }
 
+  /** A model is not asked for by a person's leave. */
+  ask(): null {
+    return null;
+  }
+  uncovered(): null {
+    return null;
+  }
+
   intent({ verdicts, reservation }: Admission): ThreadDraft {
     const { refs, route, settings, steered } = this.#effect;
     const { digest } = this.#deps.prompt;

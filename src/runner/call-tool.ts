@@ -2,18 +2,21 @@
  * One attempt of one tool call, as a crossing of the gate.
  *
  * T2 the tool sees the arguments that were recorded. T5 a throw or a timeout is an error result. T6 staged file changes
- * and the plan commit with the outcome. T9 a tool that is gone, or differs from the run's pin, is never run.
+ * and the plan commit with the outcome. A1 A2 what needs a person is asked with what would run, and runs as it was asked. T9 a tool that is gone, or differs from the run's pin, is never run.
  * The timeout ends the waiting, not the tool: what a deaf tool answers later is dropped, its signal was aborted.
  */
+import { DEFAULT_APPROVAL_MS } from "#kernel/approvals.ts";
 import type { CallTool } from "#kernel/effects.ts";
 import type { Refusal, Settlement, ThreadDraft, ToolResult } from "#kernel/events.ts";
 import type { ToolPin } from "#kernel/manifest.ts";
 import type { EventScope } from "#ports/event-log.ts";
+import type { Hasher } from "#ports/hasher.ts";
 import type { PlanItem, Tool, ToolContext } from "#ports/tool.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
 import type { WorkspaceStore } from "#ports/workspace-store.ts";
 import type { WorkspaceSession } from "#ports/workspace.ts";
 import type { Json, JsonObject } from "#shared/json.ts";
+import { bindingOf } from "./approval-binding.ts";
 import type { Admission, Crossing, DispatchContext, Outcome } from "./crossing.ts";
 import type { ToolView } from "./gate-hooks.ts";
 import { whenAborted } from "./model-stream.ts";
@@ -29,6 +32,11 @@ import {
   type ResultLimits,
 } from "./tool-result.ts";
 
+/** What a person was asked and shown, read from the log. */
+export interface Grant {
+  /** Null once erased: then it covers nothing. */
+  readonly binding: string | null;
+}
 export interface ToolCallDeps {
   readonly view: ToolView;
   /** As registered now; null when there is none of this name. */
@@ -39,6 +47,11 @@ export interface ToolCallDeps {
   readonly timers: Timers;
   readonly now: () => number;
   readonly intentId: string;
+  readonly hasher: Hasher;
+  /** Hash of the answer that made this call. */
+  readonly proposal: string;
+  /** Null where nobody was asked. */
+  readonly grant: Grant | null;
   /** Of the first attempt, or minted now. */
   readonly idempotencyKey: string;
 }
@@ -76,6 +89,42 @@ export class ToolCrossing implements Crossing {
     return [
       { type: "tool.refused", payload: { name: this.#effect.name, refusal }, scope: this.#scope },
     ];
+  }
+
+  /** The attempt's id becomes the approval's: nothing is dispatched under it. */
+  ask(args: JsonObject | null): readonly ThreadDraft[] | null {
+    const { view, tool, now, intentId, proposal } = this.#deps;
+    const shown = args ?? view.args;
+    const binding = this.#binding(shown);
+    if (binding === null) return null;
+    const { name, version, limits } = view.pin;
+    const question = view.pin.approval === "question" ? (tool?.question?.(shown) ?? null) : null;
+    const payload = {
+      kind: question === null ? "tool" : "question",
+      tool: name,
+      version,
+      binding,
+      proposal,
+      args: question === null ? shown : null,
+      question: question?.text ?? null,
+      answerSchema: question?.answerSchema ?? null,
+      expiresAt: now() + (limits.approvalTimeoutMs ?? DEFAULT_APPROVAL_MS),
+    } as const;
+    const { attempt: _, ...scope } = this.#scope;
+    return [{ type: "approval.requested", id: intentId, payload, scope }];
+  }
+
+  uncovered(args: JsonObject | null): Refusal | null {
+    const { grant, view } = this.#deps;
+    if (grant === null || grant.binding === this.#binding(args ?? view.args)) return null;
+    const message = `What would run now is not what was approved: ${view.pin.name} or its arguments have changed since. The call was not executed.`;
+    return { code: "tool_unavailable", message };
+  }
+
+  #binding(args: JsonObject): string | null {
+    const { tool, hasher } = this.#deps;
+    const { definition } = this.#effect;
+    return tool === null ? null : bindingOf({ tool, args, definition }, hasher);
   }
 
   intent({ verdicts, reservation, args }: Admission): ThreadDraft {
@@ -184,6 +233,7 @@ export class ToolCrossing implements Crossing {
       files: run.session,
       sandbox,
       plan,
+      approval: view.approval,
       setPlan: (items) => {
         run.staged.plan = items;
       },

@@ -10,12 +10,12 @@ import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { ModelDirectory } from "#ports/model.ts";
 import type { Prices } from "#ports/prices.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
-import type { Tool } from "#ports/tool.ts";
+import type { HumanDecision, Tool } from "#ports/tool.ts";
 import type { WorkspaceStore } from "#ports/workspace-store.ts";
 import { invariant } from "#shared/exhaustive.ts";
 import type { JsonObject } from "#shared/json.ts";
 import { ModelCrossing } from "./call-model.ts";
-import { ToolCrossing } from "./call-tool.ts";
+import { ToolCrossing, type Grant } from "./call-tool.ts";
 import type { Crossing } from "./crossing.ts";
 import type { GateHooks } from "./gate-hooks.ts";
 import type { Journal } from "./journal.ts";
@@ -125,7 +125,11 @@ export class CrossingFactory {
         pin,
         args: this.#args(effect),
         mode,
+        approval: this.#decision(effect),
       },
+      hasher: this.#deps.hasher,
+      proposal: this.#journal.eventAt(effect.answerSeq).hash,
+      grant: this.#grant(effect),
       tool: tools(name),
       plan: state.plan,
       sandbox,
@@ -142,6 +146,23 @@ export class CrossingFactory {
     const part = answer.type === "model.answered" ? answer.payload?.parts[argsPart] : undefined;
     invariant(part?.type === "call" && part.args !== null, "a call that is started has arguments");
     return part.args;
+  }
+
+  /** The decision under which the call runs, as it was recorded. */
+  #decision({ approval }: CallTool): HumanDecision | null {
+    if (approval === null) return null;
+    const { header, type, payload } = this.#journal.eventAt(approval.decidedSeq);
+    invariant(type === "approval.decided", "an approval names its decision");
+    const { approvalId } = approval;
+    const { comment = null, answer = null } = payload ?? {};
+    return { approvalId, by: header.actor, comment, answer };
+  }
+
+  #grant({ approval }: CallTool): Grant | null {
+    if (approval === null) return null;
+    const request = this.#journal.eventAt(approval.requestedSeq);
+    invariant(request.type === "approval.requested", "an approval names its request");
+    return { binding: request.payload?.binding ?? null };
   }
 
   #manifest(definition: string): AgentManifest {

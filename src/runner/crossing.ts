@@ -42,6 +42,10 @@ export interface Crossing {
   readonly unavailable: Refusal | null;
   /** How a refusal is recorded; `cap` says which budget refused. */
   refuse(refusal: Refusal, cap: BudgetRefused["cap"] | null): readonly ThreadDraft[];
+  /** How a person is asked (A1); null for effects that nobody is asked about. */
+  ask(args: JsonObject | null): readonly ThreadDraft[] | null;
+  /** Why the approval does not cover what would run now (A2); null when it does, or there is none. */
+  uncovered(args: JsonObject | null): Refusal | null;
   intent(admission: Admission): ThreadDraft;
   /** Never throws: whatever goes wrong outside is an outcome. Runs the output guardrail on what came back. */
   dispatch(args: JsonObject | null, context: DispatchContext): Promise<Outcome>;

@@ -13,7 +13,7 @@ import type {
 
 export const DEFAULT_POLICY: PolicyHook = {
   check: (view) =>
-    view.kind === "tool" && view.pin.approval === "always"
+    view.kind === "tool" && view.pin.approval !== "never"
       ? {
           allow: "ask",
           message: `The tool ${view.pin.name} runs only after a person has approved the call, and nobody has.`,

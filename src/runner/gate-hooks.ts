@@ -9,6 +9,7 @@ import type { ModelRequest } from "#ports/model.ts";
 import type { Refusal, Reservation, Settlement } from "#kernel/events.ts";
 import type { ThreadState } from "#kernel/state.ts";
 import type { ToolPin } from "#kernel/manifest.ts";
+import type { HumanDecision } from "#ports/tool.ts";
 import type { JsonObject } from "#shared/json.ts";
 
 interface EffectScope {
@@ -31,6 +32,8 @@ export interface ToolView extends EffectScope {
   readonly pin: ToolPin;
   readonly args: JsonObject;
   readonly mode: "execute" | "check";
+  /** A person's yes to exactly this call; null where nobody was asked. Whoever denies goes before it. */
+  readonly approval: HumanDecision | null;
 }
 export type EffectView = ModelView | ToolView;
 
@@ -46,7 +49,10 @@ export interface Refused {
   readonly allow: false;
   readonly refusal: Refusal;
 }
-/** Asks a human first. Refused as `approval_required` while no approval exists (T10). */
+/**
+ * Asks a person first: the call waits as an approval (A1). Where `approval` is given the question is answered, and asking
+ * again allows. An effect that nobody can be asked about is refused as `approval_required` (T10).
+ */
 export interface Asked {
   readonly allow: "ask";
   readonly message: string;

@@ -6,6 +6,8 @@
  * G1 Nothing is dispatched before its intent is durable; each intent gets one outcome, or is closed by recovery.
  * G2 The intents of one round are one append, so a crash leaves all or none of them.
  * G4 A refusal is recorded instead of an intent, and nothing is dispatched.
+ * A2 An approved call crosses again, all of it: a denial goes before the approval, and what would run now must be what the
+ *    person was shown.
  * G10 An outcome whose intent is no longer open is recorded as late on its run, or dropped; it is never thrown.
  */
 import type { Settlement, ThreadDraft, Verdicts } from "#kernel/events.ts";
@@ -30,6 +32,7 @@ export interface GateDeps {
 
 type Decision =
   | { readonly admitted: true; readonly admission: Admission }
+  | { readonly admitted: "asked"; readonly drafts: readonly ThreadDraft[] }
   | {
       readonly admitted: false;
       readonly refusal: Refusal;
@@ -69,7 +72,8 @@ export class Gate {
     const flights = [...decisions].flatMap(([crossing, decision]) =>
       this.#launch(crossing, decision),
     );
-    for (const flight of flights) await boundary.cross("after_intent", flight.crossing.intentId);
+    for (const [{ intentId }, { admitted }] of decisions)
+      if (admitted !== false) await boundary.cross("after_intent", intentId);
     for (const flight of flights) void this.#fly(flight);
   }
 
@@ -111,19 +115,22 @@ export class Gate {
   async #askHooks(crossing: Crossing): Promise<Decision> {
     const { policy, guardrail, loopGuard, budget } = this.#deps.hooks;
     const allowed = await policy.check(crossing.view);
-    if (allowed.allow === "ask") {
-      return {
-        admitted: false,
-        refusal: { code: "approval_required", message: allowed.message },
-        cap: null,
-      };
-    }
-    if (!allowed.allow) return { admitted: false, refusal: allowed.refusal, cap: null };
+    if (allowed.allow === false) return { admitted: false, refusal: allowed.refusal, cap: null };
     const screened = await guardrail.input(crossing.view);
     if (!screened.allow) return { admitted: false, refusal: screened.refusal, cap: null };
     const args = crossing.view.kind === "tool" ? (screened.args ?? crossing.view.args) : null;
     const view =
       crossing.view.kind === "tool" && args !== null ? { ...crossing.view, args } : crossing.view;
+    const approval = view.kind === "tool" ? view.approval : null;
+    const uncovered = crossing.uncovered(args);
+    if (uncovered !== null) return { admitted: false, refusal: uncovered, cap: null };
+    // Asked with the arguments as they would run, after the guardrail.
+    if (allowed.allow === "ask" && approval === null) {
+      const drafts = crossing.ask(args);
+      if (drafts !== null) return { admitted: "asked", drafts };
+      const refusal = { code: "approval_required", message: allowed.message } as const;
+      return { admitted: false, refusal, cap: null };
+    }
     const looping = await loopGuard.check(view);
     if (!looping.allow) return { admitted: false, refusal: looping.refusal, cap: null };
     const reserved = await budget.reserve(view);
@@ -135,22 +142,23 @@ export class Gate {
       };
     }
     const verdicts: Verdicts = {
-      policy: allowed.verdict,
+      policy: allowed.allow === "ask" ? "ask" : allowed.verdict,
       guardrail: screened.verdict,
       loopGuard: looping.verdict,
+      ...(approval === null ? {} : { approval: approval.approvalId }),
     };
     return { admitted: true, admission: { verdicts, reservation: reserved.reservation, args } };
   }
 
   #release(decisions: ReadonlyMap<Crossing, Decision>): void {
     for (const [crossing, decision] of decisions) {
-      if (decision.admitted)
+      if (decision.admitted === true)
         this.#deps.hooks.budget.settle(crossing.view, decision.admission.reservation, null);
     }
   }
 
   #launch(crossing: Crossing, decision: Decision): readonly Flight[] {
-    if (!decision.admitted) return [];
+    if (decision.admitted !== true) return [];
     const flight = { crossing, admission: decision.admission, controller: new AbortController() };
     this.#flights.set(crossing.intentId, flight);
     return [flight];
@@ -208,6 +216,7 @@ export class Gate {
 
 function toDrafts(crossing: Crossing, decision: Decision | undefined): readonly ThreadDraft[] {
   if (decision === undefined) return [];
+  if (decision.admitted === "asked") return decision.drafts;
   return decision.admitted
     ? [crossing.intent(decision.admission)]
     : crossing.refuse(decision.refusal, decision.cap);

@@ -36,6 +36,7 @@ async function call(
     files,
     sandbox: sandbox satisfies Sandbox,
     plan: [],
+    approval: null,
     setPlan: (items) => void plan.push([...items]),
   };
   return tool.execute(parsed.value, context);
