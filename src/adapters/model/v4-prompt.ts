@@ -1,9 +1,12 @@
 /**
  * ModelRequest to the call options of a `LanguageModelV4`.
  *
- * Owns how reasoning travels: a reasoning part goes back only to the model it came from, with its provider metadata as
- * received; reasoning of another model is left out, because its signature would be refused there. Metadata of a tool
- * call travels in the reasoning part directly before it.
+ * Owns how reasoning travels (K24): a reasoning part goes back only to the model it came from, with its provider metadata
+ * as received, and only in an answer that made calls; reasoning of another model is left out, because its signature would
+ * be refused there. Metadata of a tool call travels in the reasoning part directly before it.
+ *
+ * Owns what providers ask of a history beyond the port's contract: all results of a step in one message, and names of
+ * calls that are names, whatever a model once called.
  */
 import type {
   LanguageModelV4CallOptions,
@@ -67,35 +70,61 @@ function toV4Prompt(request: ModelRequest, options: PromptOptions): LanguageMode
       ? `Answer with one JSON value that fits this JSON Schema and with no other text:\n${JSON.stringify(output.schema)}`
       : "";
   const system = [request.instructions, schema].filter((text) => text.trim() !== "").join("\n\n");
-  const messages = request.messages
-    .map((message) => toV4Message(message, options.origin))
-    .filter((message) => message.content.length > 0);
+  const target = { origin: options.origin, tools: new Set(request.tools.map(({ name }) => name)) };
+  const messages = joinResults(
+    request.messages
+      .map((message) => toV4Message(message, target))
+      .filter((message) => message.content.length > 0),
+  );
   return system === "" ? messages : [{ role: "system", content: system }, ...messages];
 }
 
-function toV4Message(message: PromptMessage, origin: string): LanguageModelV4Message {
+interface Target {
+  readonly origin: string;
+  readonly tools: ReadonlySet<string>;
+}
+
+/** Gemini counts the results of the turn after its calls, so results of one step are one turn. */
+function joinResults(messages: readonly LanguageModelV4Message[]): LanguageModelV4Message[] {
+  const joined: LanguageModelV4Message[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (message.role !== "tool" || last?.role !== "tool") joined.push(message);
+    else joined[joined.length - 1] = { ...last, content: [...last.content, ...message.content] };
+  }
+  return joined;
+}
+
+/** A name that was invented may be no name at all, and then no provider takes it back. */
+function toToolName(name: string, tools: ReadonlySet<string>): string {
+  if (tools.has(name) || /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/.test(name)) return name;
+  return `_${name.replace(/[^a-zA-Z0-9_-]/g, "_")}`.slice(0, 64);
+}
+
+function toV4Message(message: PromptMessage, target: Target): LanguageModelV4Message {
   switch (message.role) {
     case "user":
       return { role: "user", content: message.content.map(({ text }) => ({ type: "text", text })) };
     case "tool":
-      return { role: "tool", content: message.content.map(toV4Result) };
+      return { role: "tool", content: message.content.map((part) => toV4Result(part, target)) };
     case "assistant":
-      return { role: "assistant", content: toAssistantContent(message, origin) };
+      return { role: "assistant", content: toAssistantContent(message, target) };
   }
 }
 
 function toAssistantContent(
   message: Extract<PromptMessage, { role: "assistant" }>,
-  origin: string,
+  { origin, tools }: Target,
 ): AssistantContent[] {
   const content: AssistantContent[] = [];
+  const hasCalls = message.content.some((part) => part.type === "call");
   let nextCall: JsonObject | null = null;
   for (const part of message.content) {
     if (part.type === "text") {
       content.push({ type: "text", text: part.text });
     } else if (part.type === "reasoning") {
       const meta = readMeta(part, origin);
-      if (meta === null) continue;
+      if (meta === null || !hasCalls) continue;
       nextCall = meta.nextCall ?? nextCall;
       if (part.text !== "" || meta.part !== null)
         content.push({ type: "reasoning", text: part.text, ...providerOptions(meta.part) });
@@ -103,7 +132,7 @@ function toAssistantContent(
       content.push({
         type: "tool-call",
         toolCallId: part.callId,
-        toolName: part.name,
+        toolName: toToolName(part.name, tools),
         input: part.args,
         ...providerOptions(nextCall),
       });
@@ -113,11 +142,11 @@ function toAssistantContent(
   return content;
 }
 
-function toV4Result(part: PromptResult) {
+function toV4Result(part: PromptResult, { tools }: Target) {
   return {
     type: "tool-result" as const,
     toolCallId: part.callId,
-    toolName: part.name,
+    toolName: toToolName(part.name, tools),
     output: {
       type: part.isError ? ("error-text" as const) : ("text" as const),
       value: part.output,

@@ -235,7 +235,7 @@ describe("OpenAiCompatibleModel, what is sent and recorded", () => {
     expect(await finish(OK)).toMatchObject({ usage: { inputTokens: null, outputTokens: null } });
   });
 
-  it("[model M2] reasoning goes back to the model it came from, and to no other", async () => {
+  it("[model M2] [K24] reasoning goes back with its calls to the model it came from, and to no other", async () => {
     await using stub = await startProviderStub();
     stub.play({ frames: [{ reasoning: "think" }, { text: "ok" }, { finish: "stop" }] });
     const parts = await collect(modelOf(stub), toRequest([USER]));
@@ -247,10 +247,13 @@ describe("OpenAiCompatibleModel, what is sent and recorded", () => {
         role: "assistant",
         content: [
           { type: "reasoning", text: "think", meta },
-          { type: "text", text: "ok" },
+          { type: "call", callId: "call_1", name: "look", args: {} },
         ],
       },
-      USER,
+      {
+        role: "tool",
+        content: [{ type: "result", callId: "call_1", name: "look", output: "ok", isError: false }],
+      },
     ];
     stub.play(OK);
     await collect(modelOf(stub), toRequest(history(closing.meta)));
