@@ -8,8 +8,11 @@ import { Agent } from "agents";
 import type { Receipt } from "#kernel/commands.ts";
 import type {
   Caller,
+  EditMessage,
   FileUpload,
+  MessagePageRequest,
   PageRequest,
+  Regenerate,
   Reply,
   SendMessage,
   StreamCursor,
@@ -27,6 +30,7 @@ import { DriveCapability } from "./agent/drive-capability.ts";
 import { toByteStream } from "./agent/frame-stream.ts";
 import { replyWith } from "./agent/refusals.ts";
 import { ThreadHost } from "./agent/thread-host.ts";
+import * as branches from "./agent/branch-commands.ts";
 import * as commands from "./agent/thread-commands.ts";
 import * as reads from "./agent/thread-reader.ts";
 
@@ -91,6 +95,32 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     return this.#command(caller, (host) => commands.cancel(host, caller, { runId, reason }));
   }
 
+  async regenerate(caller: Caller, request: Regenerate): Promise<Reply<Receipt>> {
+    return this.#command(caller, (host) => branches.regenerate(host, caller, request));
+  }
+
+  async edit(caller: Caller, request: EditMessage): Promise<Reply<Receipt>> {
+    return this.#command(caller, (host) => branches.edit(host, caller, request));
+  }
+
+  async clearWindow(caller: Caller, idempotencyKey: string | null): Promise<Reply<Receipt>> {
+    return this.#command(caller, (host) => branches.clear(host, caller, idempotencyKey));
+  }
+
+  async branches(caller: Caller): ReturnType<ThreadStub["branches"]> {
+    return this.#read(caller, (host) => ok(reads.listBranches(host)));
+  }
+
+  async selectBranch(
+    caller: Caller,
+    branch: string,
+    idempotencyKey: string | null,
+  ): Promise<Reply<Receipt>> {
+    return this.#command(caller, (host) =>
+      branches.select(host, caller, { branch, idempotencyKey }),
+    );
+  }
+
   async putState(
     caller: Caller,
     state: Json,
@@ -109,8 +139,8 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     return this.#read(caller, (host) => ok(reads.listRuns(host, page)));
   }
 
-  async messages(caller: Caller, page: PageRequest): ReturnType<ThreadStub["messages"]> {
-    return this.#read(caller, (host) => ok(reads.listMessages(host, page)));
+  async messages(caller: Caller, page: MessagePageRequest): ReturnType<ThreadStub["messages"]> {
+    return this.#read(caller, (host) => reads.listMessages(host, page));
   }
 
   async events(caller: Caller, page: PageRequest): ReturnType<ThreadStub["events"]> {

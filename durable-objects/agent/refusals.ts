@@ -6,6 +6,13 @@ import type { JsonObject } from "#shared/json.ts";
 import { err } from "#shared/result.ts";
 import { NOT_FOUND } from "./access.ts";
 
+export const UNDEPLOYED: Failure = {
+  code: "agent_unknown",
+  message: "this agent is not part of the deployment; the thread can be read",
+  detail: {},
+  retryable: false,
+};
+
 export function toFailure(refusal: SubmitRefusal): Failure {
   switch (refusal.reason) {
     case "thread_exists":
@@ -15,7 +22,7 @@ export function toFailure(refusal: SubmitRefusal): Failure {
     case "run_active":
       return failure(
         "run_active",
-        "a run is live; send with delivery queue or steer, or wait for it",
+        "a run is live; cancel it, wait for it, or send with delivery queue, steer or interrupt",
         { runId: refusal.runId },
       );
     case "run_unknown":
@@ -41,6 +48,10 @@ export function toFailure(refusal: SubmitRefusal): Failure {
       );
     case "message_empty":
       return failure("invalid_request", "the message is empty");
+    case "message_unknown":
+      return failure("not_found", "no such message in a prompt of this thread");
+    case "branch_unknown":
+      return failure("not_found", "no such branch");
     case "file_missing":
       return failure("not_found", "no such file");
     case "idempotency_conflict":

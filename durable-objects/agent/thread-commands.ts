@@ -7,6 +7,7 @@ import { requireWorkspacePath } from "#sandbox/workspace-paths.ts";
 import type { ErrorCode } from "#shared/errors.ts";
 import { canonicalJson, utf8, type Json } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
+import { UNDEPLOYED } from "./refusals.ts";
 import { checkAccess } from "./access.ts";
 import type { ThreadHost } from "./thread-host.ts";
 import { viewThread } from "./thread-reader.ts";
@@ -46,14 +47,7 @@ export function send(
 ): Reply<Receipt> {
   const { message, idempotencyKey } = request;
   const { definition } = host;
-  if (definition === null) {
-    return err({
-      code: "agent_unknown",
-      message: "this agent is not part of the deployment; the thread can be read",
-      detail: {},
-      retryable: false,
-    });
-  }
+  if (definition === null) return err(UNDEPLOYED);
   const { ids } = host.storage;
   const { text, delivery, output } = message;
   const body: Json = {

@@ -20,6 +20,7 @@ import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { EventLog } from "#ports/event-log.ts";
 import type { Caller, Reply } from "#ports/thread-gateway.ts";
+import { BranchHistory } from "#runner/branch-history.ts";
 import { OPEN_BOUNDARY } from "#runner/gate-hooks.ts";
 import { ThreadRuntime } from "#runner/thread-runtime.ts";
 import { SYSTEM_TIMERS } from "#runner/timers.ts";
@@ -46,6 +47,7 @@ export class ThreadHost {
   readonly log: EventLog<ThreadEvents>;
   readonly workspace: SqliteWorkspace;
   readonly runs: RunsReader;
+  readonly branches: BranchHistory;
   readonly #composition: ThreadComposition;
   readonly runtime: ThreadRuntime;
 
@@ -60,6 +62,7 @@ export class ThreadHost {
       defaults: { tenant: address.tenant, agent: address.agent, thread: address.thread },
       projections: [new RunsProjection(database), new FilesProjection(database)],
     });
+    this.branches = new BranchHistory(this.log);
     this.workspace = new SqliteWorkspace({
       sql: database,
       blobs,

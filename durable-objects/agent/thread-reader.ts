@@ -1,6 +1,8 @@
 /** ThreadReader: the answers to reads of one thread. Owns no state and has no effect (P4). */
 import type {
+  BranchView,
   EventView,
+  MessagePageRequest,
   MessageView,
   Page,
   PageRequest,
@@ -15,11 +17,15 @@ import { requireWorkspacePath } from "#sandbox/workspace-paths.ts";
 import type { Json } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
 import type { ThreadHost } from "./thread-host.ts";
+import { toFailure } from "./refusals.ts";
 import { takePage } from "./pages.ts";
 import { pageEvents, pageMessages } from "./views.ts";
 
 /** One answer of a file or export stays far below the 32 MiB that cross RPC. */
 const MAX_READ_BYTES = 8 * 1024 * 1024;
+
+/** In place of a branch's id: ids are minted with a prefix, so no branch has this name. */
+const ALL_BRANCHES = "all";
 
 export interface FileContent {
   readonly stat: FileStat;
@@ -63,8 +69,30 @@ function withAnswer(host: ThreadHost, run: RunView): RunView {
   return { ...run, text: event.payload.text, output: event.payload.output };
 }
 
-export function listMessages(host: ThreadHost, page: PageRequest): Page<MessageView> {
-  return pageMessages(host.log, page);
+export function listMessages(host: ThreadHost, page: MessagePageRequest): Reply<Page<MessageView>> {
+  const { branches, log } = host;
+  const { state } = host.runtime;
+  const active = branches.membership(state, state.branch.id);
+  const asked = page.branch ?? state.branch.id;
+  if (asked === ALL_BRANCHES) {
+    const shown = { segments: branches.segments(state), without: new Set<number>() };
+    return ok(pageMessages({ log, shown, active }, page));
+  }
+  if (branches.get(state, asked) === null) return err(toFailure({ reason: "branch_unknown" }));
+  const shown = branches.membership(state, asked);
+  return ok(pageMessages({ log, shown, active }, page));
+}
+
+export function listBranches(host: ThreadHost): readonly BranchView[] {
+  const { state } = host.runtime;
+  const heads = new Map(
+    host.branches.segments(state).map(({ branch, to }) => [branch, to] as const),
+  );
+  return host.branches.list(state).map(({ without: _without, ...branch }) => ({
+    ...branch,
+    active: branch.branch === state.branch.id,
+    headSeq: heads.get(branch.branch) ?? branch.startSeq,
+  }));
 }
 
 export function listEvents(host: ThreadHost, page: PageRequest): Page<EventView> {

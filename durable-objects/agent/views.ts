@@ -6,40 +6,68 @@
 import type { EventView, MessageView, Page, PageRequest } from "#ports/thread-gateway.ts";
 import type { EventLog } from "#ports/event-log.ts";
 import type { AnswerPart, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import type { Membership } from "#runner/branch-history.ts";
 import { takePage } from "./pages.ts";
 import type { Json } from "#shared/json.ts";
 
-export function toEventView(event: ThreadEvent): EventView {
+function toEventView(event: ThreadEvent): EventView {
   return { header: event.header, hash: event.hash, payload: event.payload as Json };
 }
 
 export function pageEvents(log: EventLog<ThreadEvents>, page: PageRequest): Page<EventView> {
-  return pageOf(log, page, toEventView);
-}
-
-export function pageMessages(log: EventLog<ThreadEvents>, page: PageRequest): Page<MessageView> {
-  return pageOf(log, page, toMessageView);
-}
-
-function pageOf<T>(
-  log: EventLog<ThreadEvents>,
-  page: PageRequest,
-  item: (event: ThreadEvent) => T | null,
-): Page<T> {
   return takePage(
     { head: log.head().seq, page },
     {
       read: (from, limit) => log.read({ from, limit }),
       seq: (event) => event.header.seq,
       bytes: (event) => event.header.payload.bytes,
-      item,
+      item: toEventView,
     },
   );
 }
 
-export function toMessageView(event: ThreadEvent): MessageView | null {
+export interface MessageSource {
+  readonly log: EventLog<ThreadEvents>;
+  /** What of the log is asked for, and what the active branch holds. */
+  readonly shown: Membership;
+  readonly active: Membership;
+}
+
+/** Skips what other branches hold, however much that is. */
+export function pageMessages(source: MessageSource, page: PageRequest): Page<MessageView> {
+  const { log, shown, active } = source;
+  return takePage(
+    { head: shown.segments.at(-1)?.to ?? 0, page },
+    {
+      read(from, limit) {
+        const segment = shown.segments.find(({ to }) => to >= from);
+        if (segment === undefined) return [];
+        return log.read({ from: Math.max(from, segment.from), to: segment.to, limit });
+      },
+      seq: (event) => event.header.seq,
+      bytes: (event) => event.header.payload.bytes,
+      item(event) {
+        const { seq } = event.header;
+        if (shown.without.has(seq)) return null;
+        const branch = shown.segments.find(({ from, to }) => from <= seq && seq <= to)?.branch;
+        return branch === undefined
+          ? null
+          : toMessageView(event, { branch, superseded: !holds(active, seq) });
+      },
+    },
+  );
+}
+
+function holds({ segments, without }: Membership, seq: number): boolean {
+  return !without.has(seq) && segments.some(({ from, to }) => from <= seq && seq <= to);
+}
+
+/** Where a message stands among the branches. */
+type Standing = Pick<MessageView, "branch" | "superseded">;
+
+function toMessageView(event: ThreadEvent, standing: Standing): MessageView | null {
   const { seq, run, at, id, call } = event.header;
-  const base = { seq, runId: run, at };
+  const base = { seq, runId: run, at, ...standing };
   switch (event.type) {
     case "input.received":
       return {

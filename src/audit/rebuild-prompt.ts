@@ -8,9 +8,9 @@ import type { EventLog } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { ModelRequest, OutputSpec } from "#ports/model.ts";
 import type { PromptRef, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import { followRefs } from "#kernel/follow-refs.ts";
 import type { AgentManifest } from "#kernel/manifest.ts";
 import { COMPILER_VERSION, PromptCompiler } from "#kernel/prompt.ts";
-import { resolveRefs } from "#kernel/window.ts";
 import { err, ok, type Result } from "#shared/result.ts";
 
 export interface RebuiltPrompt {
@@ -40,7 +40,7 @@ export function rebuildPrompt(
     return err({ reason: "not_a_request" });
   const { compiler, digest: recorded } = event.payload;
   if (compiler !== COMPILER_VERSION) return err({ reason: "compiler_unknown", compiler });
-  const refs = followRefs(log, event);
+  const refs = followRefs((at) => log.get(at), event);
   if (refs === null) return err({ reason: "references_broken" });
   const pin = findPin(log, event);
   if (pin === null) return err({ reason: "pin_missing" });
@@ -49,28 +49,6 @@ export function rebuildPrompt(
     window: refs,
   });
   return ok({ ...compiled, refs, recorded, intact: compiled.digest === recorded });
-}
-
-/** Back to the newest full listing, then forward again. */
-function followRefs(log: ThreadLog, event: ThreadEvent): readonly PromptRef[] | null {
-  const changes: Extract<ThreadEvent, { readonly type: "model.requested" }>[] = [];
-  let current: ThreadEvent | null = event;
-  while (current?.type === "model.requested" && current.payload !== null) {
-    changes.push(current);
-    const { base }: { readonly base: number | null } = current.payload.refs;
-    if (base === null) break;
-    // A base lies before its change: anything else would never end.
-    if (base >= current.header.seq) return null;
-    current = log.get(base);
-  }
-  let resolved: { readonly seq: number; readonly refs: readonly PromptRef[] } | null = null;
-  for (const change of changes.toReversed()) {
-    const refs: readonly PromptRef[] | null =
-      change.payload === null ? null : resolveRefs(change.payload.refs, resolved);
-    if (refs === null) return null;
-    resolved = { seq: change.header.seq, refs };
-  }
-  return resolved?.refs ?? null;
 }
 
 interface FoundPin {

@@ -176,6 +176,28 @@ export class FakeGateway implements ThreadGateway {
         if (!thread.runs.includes(runId)) return failure("not_found", "run");
         return record(thread, null, { runId }, () => ({ ...receipt(thread), runId }));
       },
+      regenerate: async (caller, { messageId, idempotencyKey }) => {
+        const thread = find("regenerate", caller);
+        if (thread === null) return missing();
+        return record(thread, idempotencyKey, { messageId }, () => this.#branch(thread));
+      },
+      edit: async (caller, { messageId, text, idempotencyKey }) => {
+        const thread = find("edit", caller);
+        if (thread === null) return missing();
+        return record(thread, idempotencyKey, { messageId, text }, () => this.#branch(thread));
+      },
+      clearWindow: async (caller, idempotencyKey) => {
+        const thread = find("clearWindow", caller);
+        if (thread === null) return missing();
+        return record(thread, idempotencyKey, { clear: true }, () => receipt(thread));
+      },
+      branches: async (caller) => (find("branches", caller) === null ? missing() : ok([MAIN])),
+      selectBranch: async (caller, branch, idempotencyKey) => {
+        const thread = find("selectBranch", caller);
+        if (thread === null) return missing();
+        if (branch !== MAIN.branch) return failure("not_found", "branch");
+        return record(thread, idempotencyKey, { branch }, () => ({ ...receipt(thread), branch }));
+      },
       putState: async (caller, state, key) => {
         const thread = find("putState", caller);
         if (thread === null) return missing();
@@ -202,6 +224,8 @@ export class FakeGateway implements ThreadGateway {
           role: "user" as const,
           at: 1,
           content: text,
+          branch: "main",
+          superseded: false,
         }));
         return ok({ items, next: null });
       },
@@ -282,6 +306,12 @@ export class FakeGateway implements ThreadGateway {
     };
   }
 
+  #branch(thread: FakeThread): Receipt {
+    const runId = `run_${thread.runs.length + 1}`;
+    thread.runs.push(runId);
+    return { seq: thread.seq, runId, messageId: "msg_1", disposition: "started", branch: "br_1" };
+  }
+
   #stream(after: number, deltas: boolean): ReadableStream<Uint8Array> {
     const rest = this.frames.filter(
       (frame) => frame.cursor.seq > after && (deltas || frame.type !== "delta"),
@@ -301,6 +331,16 @@ export class FakeGateway implements ThreadGateway {
   }
 }
 
+const MAIN = {
+  branch: "main",
+  parent: null,
+  reason: null,
+  active: true,
+  keepTo: 0,
+  startSeq: 1,
+  headSeq: 1,
+  createdAt: 1,
+} as const;
 const PER_PAGE = 2;
 
 function exportPage(thread: FakeThread, after: number): Page<RawEvent> {

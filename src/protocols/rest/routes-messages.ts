@@ -16,6 +16,7 @@ import {
   CancelRunBody,
   MessageDoc,
   MessageReceiptDoc,
+  MessagesQuery,
   NoQuery,
   PageQuery,
   ReceiptDoc,
@@ -67,18 +68,18 @@ export function addMessageRoutes(router: Router, deps: RestDeps): void {
     path: `${BASE}/messages`,
     id: "listMessages",
     tag: "messages",
-    summary: "List the messages of a thread, oldest first",
+    summary: "List the messages of a branch, oldest first",
     scope: "threads:read",
     params: ThreadParams,
-    query: PageQuery,
+    query: MessagesQuery,
     responses: json(200, pageOf(MessageDoc, "MessagePage")),
     handle: async ({ c, principal, params, query }) => {
       const caller = toCaller(principal);
-      return answer(
-        c,
-        await deps.threads.stub(caller, params).messages(caller, query),
-        (page) => page,
-      );
+      const { branch = null, ...page } = query;
+      const messages = await deps.threads
+        .stub(caller, params)
+        .messages(caller, { ...page, branch });
+      return answer(c, messages, (found) => found);
     },
   });
 }

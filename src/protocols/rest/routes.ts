@@ -6,6 +6,7 @@ import { closeRouter } from "./route.ts";
 import { addAgentRoutes } from "./routes-agents.ts";
 import { addEventRoutes } from "./routes-events.ts";
 import { addFileRoutes } from "./routes-files.ts";
+import { addBranchRoutes } from "./routes-branches.ts";
 import { addMessageRoutes, addRunRoutes } from "./routes-messages.ts";
 import { addThreadRoutes } from "./routes-threads.ts";
 
@@ -22,6 +23,7 @@ export function createRestApi(deps: RestDeps): RestApi {
   addThreadRoutes(router, deps);
   addMessageRoutes(router, deps);
   addRunRoutes(router, deps);
+  addBranchRoutes(router, deps);
   addEventRoutes(router, deps);
   addFileRoutes(router, deps);
   closeRouter(router);

@@ -7,7 +7,13 @@
 import { z } from "@hono/zod-openapi";
 import type { Json } from "#shared/json.ts";
 import type { EventHeader } from "#ports/event-log.ts";
-import type { EventView, MessageView, RunView, ThreadView } from "#ports/thread-gateway.ts";
+import type {
+  BranchView,
+  EventView,
+  MessageView,
+  RunView,
+  ThreadView,
+} from "#ports/thread-gateway.ts";
 import type { FileStat } from "#ports/workspace.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import { SCOPES } from "#auth/principal.ts";
@@ -38,9 +44,13 @@ const ThreadIdText = z
   .openapi({ description: TOKEN_RULE });
 const MessageIdText = z.string().refine(isMessageId, { error: TOKEN_RULE });
 
+const BranchIdText = z.string().refine(isMessageId, { error: TOKEN_RULE });
+
 export const AgentParams = z.object({ agent: AgentNameParam });
 export const ThreadParams = AgentParams.extend({ thread: ThreadIdText });
 export const RunParams = ThreadParams.extend({ run: z.string().refine(isRunId) });
+export const MessageParams = ThreadParams.extend({ message: MessageIdText });
+export const BranchParams = ThreadParams.extend({ branch: BranchIdText });
 export const FileParams = ThreadParams.extend({
   path: z.string().openapi({
     description: "The file's path. It may hold `/`, plain or as %2F.",
@@ -77,6 +87,11 @@ export const PageQuery = z.strictObject({
     .default(0)
     .openapi({ description: "`next` of the page before." }),
   limit: digits({ min: 1, max: MAX_PAGE }).default(50),
+});
+export const MessagesQuery = PageQuery.extend({
+  branch: BranchIdText.optional().openapi({
+    description: "Default the active branch; `all` for the messages of every branch.",
+  }),
 });
 export const ThreadListQuery = z.strictObject({
   after: z.string().max(200).optional().openapi({ description: "`next` of the page before." }),
@@ -115,18 +130,20 @@ const Output: z.ZodType<OutputSpec> = z
   })
   .openapi("OutputSpec");
 
+const MessageText = z
+  .string()
+  .refine((text) => text.trim() !== "", { error: "must not be blank" })
+  .refine((text) => utf8(text).byteLength <= MAX_TEXT_BYTES, {
+    error: `at most ${MAX_TEXT_BYTES} bytes`,
+  })
+  .openapi({ example: "How many rows does data.csv have?" });
+
 export const SendMessageBody = z
   .strictObject({
-    text: z
-      .string()
-      .refine((text) => text.trim() !== "", { error: "must not be blank" })
-      .refine((text) => utf8(text).byteLength <= MAX_TEXT_BYTES, {
-        error: `at most ${MAX_TEXT_BYTES} bytes`,
-      })
-      .openapi({ example: "How many rows does data.csv have?" }),
-    delivery: z.enum(["queue", "steer", "reject"]).default("queue").openapi({
+    text: MessageText,
+    delivery: z.enum(["queue", "steer", "reject", "interrupt"]).default("queue").openapi({
       description:
-        "While a run is active: wait for its end, join it at its next step, or be refused as `run_active`.",
+        "While a run is active: wait for its end, join it at its next step, be refused as `run_active`, or cancel it and start at once.",
     }),
     output: Output.nullable().default(null),
     messageId: MessageIdText.optional().openapi({
@@ -134,6 +151,13 @@ export const SendMessageBody = z
     }),
   })
   .openapi("SendMessage");
+
+export const EditMessageBody = z
+  .strictObject({
+    text: MessageText,
+    messageId: MessageIdText.optional().openapi({ description: "Your own id of the new message." }),
+  })
+  .openapi("EditMessage");
 
 export const CancelRunBody = z
   .strictObject({ reason: z.string().min(1).max(500).default("cancelled by the client") })
@@ -157,6 +181,7 @@ export const ReceiptDoc = z
     runId: z.string().nullable(),
     messageId: z.string().nullable(),
     disposition: z.enum(["started", "queued", "steered", "recorded", "unchanged"]),
+    branch: z.string().optional().openapi({ description: "The branch that became active." }),
   })
   .openapi("Receipt");
 export const MessageReceiptDoc = ReceiptDoc.extend({
@@ -228,8 +253,26 @@ export const MessageDoc = z
     role: z.enum(["user", "assistant", "tool"]),
     at: Millis,
     content: AnyJson,
+    branch: z.string(),
+    superseded: z
+      .boolean()
+      .openapi({ description: "True when the active branch does not hold it." }),
   })
   .openapi("Message") satisfies z.ZodType<MessageView>;
+
+export const BranchDoc = z
+  .object({
+    branch: z.string(),
+    parent: z.string().nullable(),
+    reason: z.enum(["regenerate", "edit", "clear"]).nullable(),
+    active: z.boolean(),
+    keepTo: z.int().openapi({ description: "Up to this seq it holds what its parent holds." }),
+    startSeq: z.int(),
+    headSeq: z.int(),
+    createdAt: Millis,
+  })
+  .openapi("Branch") satisfies z.ZodType<BranchView>;
+export const BranchListDoc = z.object({ items: z.array(BranchDoc) }).openapi("BranchList");
 
 /** The header is passed on as it is stored; its fields are those of docs/events.md. */
 const HeaderDoc = z
