@@ -11,15 +11,18 @@ import type { Clock } from "#ports/clock.ts";
 import type { Directory } from "#ports/directory.ts";
 import type {
   Caller,
+  Failure,
   FileUpload,
   Reply,
   SendMessage,
+  SocketOpening,
   ThreadGateway,
   ThreadStub,
   ThreadView,
 } from "#ports/thread-gateway.ts";
 import type { AgentName, ThreadId } from "#shared/ids.ts";
-import { err } from "#shared/result.ts";
+import { SOCKET_PASS_HEADER } from "#ports/thread-gateway.ts";
+import { err, ok } from "#shared/result.ts";
 
 export interface ThreadPlace {
   readonly agent: AgentName;
@@ -80,6 +83,30 @@ export class ThreadAccess {
   /** Creates the thread when it is missing: a file may come before the first message about it. */
   writeFile(caller: Caller, place: ThreadPlace, file: FileUpload): Promise<FileWritten> {
     return this.#orCreate(caller, place, (stub) => stub.writeFile(caller, file));
+  }
+
+  /** Creates the thread when it is missing: a page asks for a ticket before anything was said. */
+  storeTicket(
+    caller: Caller,
+    place: ThreadPlace,
+    ticket: { readonly ticket: string; readonly expiresAt: number },
+  ): Promise<Reply<null>> {
+    return this.#orCreate(caller, place, (stub) => stub.storeTicket(caller, ticket));
+  }
+
+  /** A socket of the thread: the upgrade is sent on with the pass beside it, and 101 passes through. */
+  async connect(
+    { address, pass }: SocketOpening,
+    { headers }: { readonly headers: Headers },
+  ): Promise<Reply<Response>> {
+    headers.set(SOCKET_PASS_HEADER, JSON.stringify(pass));
+    const open = async (stub: ThreadStub): Promise<Reply<Response>> => {
+      const response = await stub.fetch(new Request("https://thread.invalid/socket", { headers }));
+      return response.status === 101 ? ok(response) : err(await response.json<Failure>());
+    };
+    return pass.type === "caller"
+      ? this.#orCreate(pass.caller, address, open)
+      : open(this.#deps.gateway.thread(address));
   }
 
   async #orCreate<T>(

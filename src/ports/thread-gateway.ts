@@ -126,23 +126,25 @@ export interface EventView {
   readonly hash: string;
   readonly payload: Json;
 }
+/** What was asked is null once it is erased. */
 export interface ApprovalView {
   readonly approvalId: string;
-  readonly kind: ApprovalKind;
-  readonly tool: string;
-  readonly version: string;
+  readonly kind: ApprovalKind | null;
+  readonly tool: string | null;
+  readonly version: string | null;
   readonly runId: string;
   readonly step: number;
   readonly callId: string;
-  /** Content is null once erased. */
+  /** SHA-256 over tool, version, schema digest, arguments and definition (A2). */
   readonly binding: string | null;
+  /** Hash of the answer that proposed the call. */
   readonly proposal: string | null;
   /** Exactly what would run; null for a question. */
   readonly args: Json;
   readonly question: string | null;
   readonly answerSchema: Json;
   readonly requestedAt: number;
-  readonly expiresAt: number;
+  readonly expiresAt: number | null;
   /** Of `approval.requested`; pages go by it. */
   readonly seq: number;
   readonly status: "open" | "decided";
@@ -202,6 +204,15 @@ export type StreamFrame =
   | { readonly type: "caught_up"; readonly cursor: StreamCursor };
 
 export interface ThreadStub {
+  /** The platform's own way in: socket upgrades of the gateway only. 101, or a `Failure` as JSON. */
+  fetch(request: Request): Promise<Response>;
+  /** Keeps the hash of a ticket and whom it stands for, until its one use (P22). */
+  storeTicket(
+    caller: Caller,
+    ticket: { readonly ticket: string; readonly expiresAt: number },
+  ): Promise<Reply<null>>;
+  /** Without the answer that is being written now: a stream brings that. */
+  chatSnapshot(caller: Caller): Promise<Reply<ChatSnapshot>>;
   create(
     caller: Caller,
     title: string | null,
@@ -270,6 +281,27 @@ export interface ThreadStub {
   ): Promise<Reply<ReadableStream<Uint8Array>>>;
   /** Content-bearing erase of one event's payload; callers with scope `erase`. */
   erasePayload(caller: Caller, seq: number): Promise<Reply<{ readonly erased: number }>>;
+}
+
+/** On whose word a socket opens: a caller that the gateway has authenticated, or a ticket that only the object knows. */
+export type SocketPass =
+  | { readonly type: "caller"; readonly caller: Caller }
+  | { readonly type: "ticket"; readonly ticket: string };
+export interface SocketOpening {
+  readonly address: ThreadAddress;
+  readonly pass: SocketPass;
+}
+/** Carries a `SocketPass` as JSON on the gateway's own request to the object; a client's request never gets there. */
+export const SOCKET_PASS_HEADER = "x-holdfast-pass";
+
+/** The newest messages, and what waits for a person, as one consistent picture. */
+export interface ChatSnapshot {
+  readonly views: readonly MessageView[];
+  readonly open: readonly {
+    readonly callId: string;
+    readonly approvalId: string;
+    readonly kind: ApprovalKind;
+  }[];
 }
 
 export interface ThreadGateway {
