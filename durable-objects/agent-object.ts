@@ -8,6 +8,7 @@ import { Agent } from "agents";
 import type { Receipt } from "#kernel/commands.ts";
 import type {
   Caller,
+  DecideApproval,
   EditMessage,
   FileUpload,
   MessagePageRequest,
@@ -25,6 +26,7 @@ import { fromObjectName } from "#shared/ids.ts";
 import type { Json } from "#shared/json.ts";
 import { ok } from "#shared/result.ts";
 import type { ThreadComposition } from "./agent/composition.ts";
+import * as approvals from "./agent/approvals.ts";
 import { checkScope } from "./agent/access.ts";
 import { DriveCapability } from "./agent/drive-capability.ts";
 import { toByteStream } from "./agent/frame-stream.ts";
@@ -56,6 +58,7 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     this.#drive = new DriveCapability(
       {
         hasOpenRun: () => this.#open().hasOpenRun(),
+        waitsUntil: () => this.#open().waitsUntil(),
         drive: () => this.#open().runtime.drive(),
         drainOutbox: () => this.#open().drainOutbox(),
         now: () => this.#composition.clock.now(),
@@ -119,6 +122,28 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     return this.#command(caller, (host) =>
       branches.select(host, caller, { branch, idempotencyKey }),
     );
+  }
+
+  async approvals(
+    caller: Caller,
+    page: PageRequest & { readonly state: "open" | "all" },
+  ): ReturnType<ThreadStub["approvals"]> {
+    return this.#read(caller, (host) => ok(approvals.listApprovals(host, page)));
+  }
+
+  async approval(caller: Caller, approvalId: string): ReturnType<ThreadStub["approval"]> {
+    return this.#read(caller, (host) => approvals.readApproval(host, approvalId));
+  }
+
+  async decide(
+    caller: Caller,
+    decision: DecideApproval,
+    idempotencyKey: string | null,
+  ): ReturnType<ThreadStub["decide"]> {
+    return this.#command(caller, (host) => {
+      const allowed = approvals.mayDecide(host, caller);
+      return allowed.ok ? approvals.decide(host, caller, { decision, idempotencyKey }) : allowed;
+    });
   }
 
   async putState(

@@ -4,6 +4,7 @@
  * Owns no logic. A test build composes the same way with other agents, models and clock (`Overrides`), so nothing in the
  * product asks whether it is being tested (Z6).
  */
+import { D1ApprovalInbox } from "#adapters/approval-inbox/d1-approval-inbox.ts";
 import { createDynamicWorkerSandbox } from "#adapters/sandbox/dynamic-worker-sandbox.ts";
 import { createQuickJsSandbox } from "#adapters/sandbox/quickjs-sandbox.ts";
 import { loadQuickJsVariant } from "#adapters/sandbox/quickjs-variant-workerd.ts";
@@ -56,6 +57,7 @@ export function composeThread(
     prices: NO_PRICES,
     hooks: DEFAULT_HOOKS,
     directory: new D1Directory(env.DB),
+    inbox: new D1ApprovalInbox(env.DB),
     archive: new R2BlobArchive(env.BLOBS),
     report: (incident) => writeLine(JSON.stringify({ type: "incident", ...incident })),
     idleMs: DEFAULT_IDLE_MS,
@@ -74,6 +76,7 @@ export function composeApp(
   return createApp({
     gateway: composeGateway(env),
     directory: new D1Directory(env.DB),
+    inbox: new D1ApprovalInbox(env.DB),
     keys: new D1KeyStore(env.DB),
     tokenSecret: config.tokenSecret,
     agents: resolveAgents(agents, config).map(({ manifest }) => ({

@@ -1,5 +1,6 @@
 /** Composition: what one deployment gives to every thread. Made once per isolate by the composition root. */
 import type { AgentDefinition } from "#ports/agent-definition.ts";
+import type { ApprovalInbox } from "#ports/approval-inbox.ts";
 import type { BlobArchive } from "#ports/blob-archive.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { Directory } from "#ports/directory.ts";
@@ -19,6 +20,7 @@ export interface ThreadComposition {
   readonly prices: Prices;
   readonly hooks: GateHooks;
   readonly directory: Directory;
+  readonly inbox: ApprovalInbox;
   readonly archive: BlobArchive;
   /** What an operator has to know and nobody is there to be told: never contents, never secrets. */
   readonly report: (incident: {

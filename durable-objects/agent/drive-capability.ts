@@ -4,12 +4,15 @@
  * D1 Before a command that starts work is acknowledged, an alarm is set: a process that dies at any later moment goes on
  *    by itself within the heartbeat (K1). D2 A wake by a request goes on at once; it does not wait for the alarm.
  * D3 When nothing is left to do, the outbox is drained and no alarm remains, so an idle thread hibernates.
- * D4 A drive is never awaited inside an alarm or start-up: it may outlast what those may take.
+ * D4 What waits for a person keeps no heartbeat: one alarm at its expiry, and the outbox has told the inbox by then (A7).
+ * D5 A drive is never awaited inside an alarm or start-up: it may outlast what those may take.
  */
 import { LifecycleCapability, type LifecycleJobOutcome } from "agents/lifecycle";
 
 export interface DriveHost {
   hasOpenRun(): boolean;
+  /** Until when nobody but a person moves the open run; null when it may be driven. */
+  waitsUntil(): number | null;
   /** Works until nothing is left, or nothing before a time. */
   drive(): Promise<{ readonly next: "idle" } | { readonly next: "wait"; readonly at: number }>;
   /** Delivers to other objects; true while something is left. */
@@ -38,9 +41,9 @@ export class DriveCapability extends LifecycleCapability {
     this.#heartbeatMs = heartbeatMs;
   }
 
-  /** What woke this thread does not wait for its work (D2, D4). */
+  /** What woke this thread does not wait for its work (D2, D5). */
   override onStart(): void {
-    if (this.#host.hasOpenRun()) this.#start();
+    if (this.#host.hasOpenRun() && this.#host.waitsUntil() === null) this.#start();
   }
 
   /** Sets the alarm, then starts work without waiting for it. */
@@ -51,13 +54,15 @@ export class DriveCapability extends LifecycleCapability {
 
   /** The outbox has something to deliver, and no run is live to bring it along. */
   async nudge(): Promise<void> {
-    if (!this.#driving && this.#armedUntil < Date.now())
-      await this.#arm(Date.now() + OUTBOX_DELAY_MS);
+    const isArmed =
+      this.#armedUntil >= Date.now() && this.#armedUntil <= Date.now() + this.#heartbeatMs;
+    if (!this.#driving && !isArmed) await this.#arm(Date.now() + OUTBOX_DELAY_MS);
   }
 
   async onJob(): Promise<LifecycleJobOutcome> {
     this.#armedUntil = 0;
-    if (this.#host.hasOpenRun()) {
+    const waitsUntil = this.#host.waitsUntil();
+    if (this.#host.hasOpenRun() && waitsUntil === null) {
       this.#start();
       return this.#again(Date.now() + this.#heartbeatMs);
     }
@@ -67,6 +72,7 @@ export class DriveCapability extends LifecycleCapability {
       // What the outbox delivers to may be away for hours; the cursor has not moved, so nothing is lost by trying later.
       return this.#again(Date.now() + OUTBOX_RETRY_MS);
     }
+    if (waitsUntil !== null) return this.#again(this.#toAlarm(waitsUntil));
     return undefined;
   }
 
@@ -82,10 +88,8 @@ export class DriveCapability extends LifecycleCapability {
       await this.#armHeartbeat();
       const result = await this.#host.drive();
       this.#driving = false;
-      await this.#arm(
-        Date.now() +
-          (result.next === "wait" ? Math.max(0, result.at - this.#host.now()) : OUTBOX_DELAY_MS),
-      );
+      const outbox = Date.now() + OUTBOX_DELAY_MS;
+      await this.#arm(result.next === "wait" ? Math.min(outbox, this.#toAlarm(result.at)) : outbox);
     } catch (error) {
       this.#driving = false;
       this.#host.failed(error);
@@ -95,7 +99,16 @@ export class DriveCapability extends LifecycleCapability {
 
   async #armHeartbeat(): Promise<void> {
     const now = Date.now();
-    if (this.#armedUntil < now + this.#heartbeatMs / 2) await this.#arm(now + this.#heartbeatMs);
+    const isNear =
+      this.#armedUntil >= now + this.#heartbeatMs / 2 &&
+      this.#armedUntil <= now + this.#heartbeatMs;
+    // An alarm that waits for a person is days away, and must not be what a process that dies now waits for (D1).
+    if (!isNear) await this.#arm(now + this.#heartbeatMs);
+  }
+
+  /** Time of the thread as time of the platform. */
+  #toAlarm(at: number): number {
+    return Date.now() + Math.max(0, at - this.#host.now());
   }
 
   async #arm(time: number): Promise<void> {

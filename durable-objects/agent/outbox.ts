@@ -1,10 +1,11 @@
 /**
  * Outbox: what one thread tells the world outside its object, each a named cursor over its log (L10).
  *
- * `directory` keeps the list of threads current. `archive` copies content that is too large for a row; a copy whose
+ * `approvals` keeps the inbox of what waits for people. `directory` keeps the list of threads current. `archive` copies content that is too large for a row; a copy whose
  * original was erased meanwhile is taken back, so erasure wins over a delivery that was under way.
  */
 import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import type { ApprovalInbox } from "#ports/approval-inbox.ts";
 import type { BlobArchive } from "#ports/blob-archive.ts";
 import type { BlobStore } from "#ports/blob-store.ts";
 import type { Directory } from "#ports/directory.ts";
@@ -25,6 +26,35 @@ export function directoryConsumer(
       const last = events.at(-1);
       if (last === undefined) return;
       await directory.touch({ ...address, lastSeq: last.header.seq, at: last.header.at });
+    },
+  };
+}
+
+export function inboxConsumer(
+  thread: ThreadAddress & { readonly owner: string },
+  inbox: ApprovalInbox,
+): OutboxConsumer<ThreadEvents> {
+  const { tenant } = thread;
+  return {
+    name: "approvals",
+    required: true,
+    types: ["approval.requested", "approval.decided"],
+    async deliver(events) {
+      for (const { type, header, payload } of events) {
+        // Erased before it was told: its run is over, and nothing of it waits.
+        if (payload === null) continue;
+        if (type === "approval.requested") {
+          const { kind, tool, expiresAt } = payload;
+          const place = { approval: header.id, run: header.run ?? "", call: header.call ?? "" };
+          const open = { decision: null, decidedBy: null, decidedAt: null };
+          const asked = { kind, tool, expiresAt, requestedAt: header.at };
+          await inbox.opened({ ...thread, ...place, ...asked, ...open });
+        } else if (type === "approval.decided") {
+          const { actor: decidedBy, at: decidedAt, cause } = header;
+          const { decision } = payload;
+          await inbox.closed({ tenant, approval: cause ?? "", decision, decidedBy, decidedAt });
+        }
+      }
     },
   };
 }

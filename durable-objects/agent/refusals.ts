@@ -52,6 +52,18 @@ export function toFailure(refusal: SubmitRefusal): Failure {
       return failure("not_found", "no such message in a prompt of this thread");
     case "branch_unknown":
       return failure("not_found", "no such branch");
+    case "approval_not_open":
+      return failure("approval_already_decided", "this approval is not open");
+    case "approval_overdue":
+      return failure("approval_expired", "this approval has expired");
+    case "decision_misfit":
+      return failure(
+        "invalid_request",
+        refusal.kind === "question"
+          ? "this is a question: answer it, or deny"
+          : "this is a call: approve it, or deny",
+        { kind: refusal.kind },
+      );
     case "file_missing":
       return failure("not_found", "no such file");
     case "idempotency_conflict":

@@ -6,6 +6,10 @@
  * one, whose log has a newer epoch: that is the whole of recovery.
  */
 import { SqliteCommandStore } from "#adapters/command-store/sqlite-command-store.ts";
+import {
+  ApprovalsProjection,
+  ApprovalsReader,
+} from "#adapters/projections/approvals-projection.ts";
 import { FilesProjection } from "#adapters/projections/files-projection.ts";
 import { RunsReader } from "#adapters/projections/runs-reader.ts";
 import { RunsProjection } from "#adapters/projections/runs-projection.ts";
@@ -17,8 +21,10 @@ import type { CommandContext, Receipt, ThreadCommand } from "#kernel/commands.ts
 import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
 import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
 import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
+import { firstExpiry, isWaitingForHumans } from "#kernel/state.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { EventLog } from "#ports/event-log.ts";
+import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { Caller, Reply } from "#ports/thread-gateway.ts";
 import { BranchHistory } from "#runner/branch-history.ts";
 import { OPEN_BOUNDARY } from "#runner/gate-hooks.ts";
@@ -30,7 +36,13 @@ import { err, ok } from "#shared/result.ts";
 import { openLog, openStorage, type OpenStorage } from "#durable-objects/object-storage.ts";
 import { checkAccess } from "./access.ts";
 import type { ThreadComposition } from "./composition.ts";
-import { archiveConsumer, archiveKey, directoryConsumer, largeContent } from "./outbox.ts";
+import {
+  archiveConsumer,
+  archiveKey,
+  directoryConsumer,
+  inboxConsumer,
+  largeContent,
+} from "./outbox.ts";
 import { replyWith, toFailure } from "./refusals.ts";
 
 export interface CommandRequest {
@@ -47,6 +59,7 @@ export class ThreadHost {
   readonly log: EventLog<ThreadEvents>;
   readonly workspace: SqliteWorkspace;
   readonly runs: RunsReader;
+  readonly approvals: ApprovalsReader;
   readonly branches: BranchHistory;
   readonly #composition: ThreadComposition;
   readonly runtime: ThreadRuntime;
@@ -57,10 +70,15 @@ export class ThreadHost {
     this.storage = openStorage(storage, OBJECT_MIGRATIONS);
     const { database, blobs, hasher } = this.storage;
     this.runs = new RunsReader(database);
+    this.approvals = new ApprovalsReader(database);
     this.log = openLog<ThreadEvents>(this.storage, {
       catalogue: THREAD_CATALOGUE,
       defaults: { tenant: address.tenant, agent: address.agent, thread: address.thread },
-      projections: [new RunsProjection(database), new FilesProjection(database)],
+      projections: [
+        new RunsProjection(database),
+        new FilesProjection(database),
+        new ApprovalsProjection(database),
+      ],
     });
     this.branches = new BranchHistory(this.log);
     this.workspace = new SqliteWorkspace({
@@ -77,6 +95,19 @@ export class ThreadHost {
   }
   get now(): number {
     return this.#composition.clock.now();
+  }
+
+  get schemas(): JsonSchemas {
+    return this.#composition.schemas;
+  }
+
+  /** Until when there is nothing to do but wait for a person; null when a wake may have work (A7). */
+  waitsUntil(): number | null {
+    const { state, mode } = this.runtime;
+    const { run } = state;
+    if (!mode.writable || run === null || !isWaitingForHumans(run)) return null;
+    const at = firstExpiry(run);
+    return at > this.now ? at : null;
   }
 
   /** Whether a wake has something to go on with. */
@@ -115,8 +146,10 @@ export class ThreadHost {
 
   /** Delivers what other places have to know; true while something is left. */
   drainOutbox(): Promise<boolean> {
-    const { directory, archive } = this.#composition;
+    const { directory, archive, inbox } = this.#composition;
+    const owner = this.runtime.state.owner ?? "";
     return this.log.drain([
+      inboxConsumer({ ...this.address, owner }, inbox),
       directoryConsumer(this.address, directory),
       archiveConsumer({ ...this.#archived, blobs: this.storage.blobs, archive }),
     ]);

@@ -11,6 +11,7 @@ import type {
   StreamCursor,
   ThreadView,
 } from "#ports/thread-gateway.ts";
+import { isWaitingForHumans } from "#kernel/state.ts";
 import type { RawEvent } from "#ports/event-log.ts";
 import type { FileStat } from "#ports/workspace.ts";
 import { requireWorkspacePath } from "#sandbox/workspace-paths.ts";
@@ -63,10 +64,17 @@ export function listRuns(host: ThreadHost, page: PageRequest): Page<RunView> {
 
 /** The projection holds numbers; text and output lie in the run's last event, once, where erasure reaches them. */
 function withAnswer(host: ThreadHost, run: RunView): RunView {
-  if (run.endSeq === null) return run;
+  if (run.endSeq === null) return withWaiting(host, run);
   const event = host.log.get(run.endSeq);
   if (event?.type !== "run.completed" || event.payload === null) return run;
   return { ...run, text: event.payload.text, output: event.payload.output };
+}
+
+/** Only people move it: nothing of that is stored, because it follows from the step at hand. */
+function withWaiting(host: ThreadHost, view: RunView): RunView {
+  const { run } = host.runtime.state;
+  const isWaiting = run !== null && run.runId === view.runId && isWaitingForHumans(run);
+  return isWaiting ? { ...view, status: "waiting" } : view;
 }
 
 export function listMessages(host: ThreadHost, page: MessagePageRequest): Reply<Page<MessageView>> {

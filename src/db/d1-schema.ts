@@ -46,6 +46,34 @@ export const agentVersions = sqliteTable(
   (table) => [primaryKey({ columns: [table.agent, table.definition] })],
 );
 
+/** The inbox: which calls wait for a person. What they would do is in the thread's log. */
+export const approvals = sqliteTable(
+  "approvals",
+  {
+    tenant: text("tenant").notNull(),
+    approval: text("approval").notNull(),
+    agent: text("agent").notNull(),
+    thread: text("thread").notNull(),
+    owner: text("owner").notNull(),
+    run: text("run").notNull(),
+    call: text("call").notNull(),
+    kind: text("kind", { enum: ["tool", "question"] }).notNull(),
+    tool: text("tool").notNull(),
+    requestedAt: integer("requested_at").notNull(),
+    expiresAt: integer("expires_at").notNull(),
+    decision: text("decision", {
+      enum: ["approved", "denied", "answered", "expired", "cancelled", "superseded"],
+    }),
+    decidedBy: text("decided_by"),
+    decidedAt: integer("decided_at"),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenant, table.approval] }),
+    index("approvals_by_owner").on(table.tenant, table.owner, table.requestedAt),
+    index("approvals_by_tenant").on(table.tenant, table.requestedAt),
+  ],
+);
+
 export const threads = sqliteTable(
   "threads",
   {

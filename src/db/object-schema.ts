@@ -83,6 +83,13 @@ export const runs = sqliteTable("runs", {
   outputSeq: integer("output_seq"),
 });
 
+export const approvals = sqliteTable("approvals", {
+  seq: integer("seq").primaryKey().notNull(),
+  approvalId: text("approval_id").notNull().unique(),
+  decidedSeq: integer("decided_seq"),
+  refused: integer("refused").notNull().default(0),
+});
+
 export const files = sqliteTable("files", {
   path: text("path").primaryKey().notNull(),
   digest: text("digest").notNull(),

@@ -26,7 +26,7 @@ import { toFailure, toReason } from "./problem.ts";
 import { setSecurityHeaders } from "./security-headers.ts";
 
 export interface AppDeps
-  extends AuthDeps, ThreadAccessDeps, Pick<RestDeps, "agents" | "exportFormat"> {
+  extends AuthDeps, ThreadAccessDeps, Pick<RestDeps, "agents" | "exportFormat" | "inbox"> {
   readonly log: RequestLog;
   /** Serves the built static files: `/swagger/*` is swagger-ui-dist. Null where there are none. */
   readonly assets: ((request: Request) => Promise<Response>) | null;

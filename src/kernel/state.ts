@@ -205,6 +205,16 @@ export function isWaitingForHumans({ phase }: RunState): boolean {
   );
 }
 
+/** When the first open approval of the step at hand expires; infinity when there is none. */
+export function firstExpiry({ phase }: RunState): number {
+  if (phase.type !== "tools") return Infinity;
+  return phase.calls.reduce(
+    (first, { status, approval }) =>
+      status === "waiting" && approval !== null ? Math.min(first, approval.expiresAt) : first,
+    Infinity,
+  );
+}
+
 /** The manifest a definition hash stands for, or null when it is not pinned here any more. */
 export function pinOf(state: ThreadState, definition: string): Pin | null {
   return state.pins.find((pin) => pin.definition === definition) ?? null;

@@ -68,9 +68,9 @@ test("[L8] tables are strict, and hot tables have no secondary index", () => {
   const indexed = database
     .exec("SELECT tbl_name FROM sqlite_master WHERE type = 'index' ORDER BY tbl_name")
     .map((row) => row["tbl_name"]);
-  // `run_id` is unique, and a run is written twice in its life; WITHOUT ROWID keys are the tables themselves.
+  // `run_id` and `approval_id` are unique, and a row of each is written twice in its life; WITHOUT ROWID keys are the tables themselves.
   expect(new Set(indexed.filter((name) => !isKeyedByItself(String(name))))).toEqual(
-    new Set(["runs"]),
+    new Set(["runs", "approvals"]),
   );
 });
 

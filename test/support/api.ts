@@ -7,6 +7,7 @@ import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { utf8, type Json } from "#shared/json.ts";
 import type { RunView } from "#ports/thread-gateway.ts";
 import directorySql from "../../migrations/d1/0000_directory.sql?raw";
+import approvalsSql from "../../migrations/d1/0001_approvals.sql?raw";
 
 interface ApiEnv {
   readonly DB: D1Database;
@@ -127,7 +128,7 @@ async function createTables(database: D1Database): Promise<void> {
     .prepare("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'")
     .first();
   if (present !== null) return;
-  const statements = directorySql
+  const statements = `${directorySql}${approvalsSql}`
     .split(";")
     .map((statement) => statement.trim())
     .filter((statement) => statement !== "");

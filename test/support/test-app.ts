@@ -10,12 +10,19 @@ import { trusted } from "#shared/ids.ts";
 import { utf8 } from "#shared/json.ts";
 import { FakeGateway } from "./fake-gateway.ts";
 import { ManualClock } from "./manual-clock.ts";
+import { MemoryApprovalInbox } from "./memory-approval-inbox.ts";
 import { MemoryDirectory } from "./memory-directory.ts";
 import { MemoryKeyStore } from "./memory-key-store.ts";
 import { SeededIds } from "./seeded-ids.ts";
 
 export const TOKEN_SECRET = "a secret of tests that is long enough";
-const USER_SCOPES = ["threads:read", "threads:write", "files:read", "files:write", "approvals:decide"];
+const USER_SCOPES = [
+  "threads:read",
+  "threads:write",
+  "files:read",
+  "files:write",
+  "approvals:decide",
+];
 export const SERVICE_SCOPES = [...USER_SCOPES, "tokens:mint", "audit", "erase"];
 
 export const MANIFEST: AgentManifest = {
@@ -36,6 +43,7 @@ export const keyText = (letter: string): string => `hf_${letter.repeat(43)}`;
 export function createTestApp(options: { readonly tokenSecret?: string | null } = {}) {
   const gateway = new FakeGateway();
   const directory = new MemoryDirectory();
+  const inbox = new MemoryApprovalInbox();
   const keys = new MemoryKeyStore();
   const clock = new ManualClock();
   const hasher = new NodeHasher();
@@ -44,6 +52,7 @@ export function createTestApp(options: { readonly tokenSecret?: string | null } 
   const app = createApp({
     gateway,
     directory,
+    inbox,
     keys,
     clock,
     hasher,
@@ -97,7 +106,7 @@ export function createTestApp(options: { readonly tokenSecret?: string | null } 
     const { token } = await response.json<{ token: string }>();
     return token;
   };
-  return { app, call, mint, addKey, gateway, directory, keys, clock, logged };
+  return { app, call, mint, addKey, gateway, directory, inbox, keys, clock, logged };
 }
 
 export interface CallInit {

@@ -4,6 +4,7 @@ import type { Auth } from "#auth/authenticate.ts";
 import type { Principal } from "#auth/principal.ts";
 import type { ThreadAccess } from "#auth/thread-access.ts";
 import type { AgentManifest } from "#kernel/manifest.ts";
+import type { ApprovalInbox } from "#ports/approval-inbox.ts";
 import type { Directory } from "#ports/directory.ts";
 import type { LogHead, RawEvent } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
@@ -33,6 +34,7 @@ export interface ExportFormat {
 export interface RestDeps {
   readonly threads: ThreadAccess;
   readonly directory: Directory;
+  readonly inbox: ApprovalInbox;
   readonly userTokens: Auth["userTokens"];
   readonly agents: readonly AgentEntry[];
   readonly ids: Ids;
