@@ -1,7 +1,6 @@
 /** Commands on branches: the point in the log that each means, then a command of the kernel (K41 to K44). */
 import { leftWindow } from "#kernel/branch.ts";
 import type { BranchRun, Receipt, Rejection } from "#kernel/commands.ts";
-import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { Caller, EditMessage, Regenerate, Reply } from "#ports/thread-gateway.ts";
 import {
   findInput,
@@ -13,28 +12,28 @@ import { err, ok } from "#shared/result.ts";
 import { toFailure, UNDEPLOYED } from "./refusals.ts";
 import type { ThreadHost } from "./thread-host.ts";
 
-/** Seqs, not texts, are what a branch begins with; an erased message has no text to answer again. */
+/** Answers a message again. An erased one has no text that could be answered. */
 export function regenerate(
   host: ThreadHost,
   caller: Caller,
   { messageId, idempotencyKey }: Regenerate,
 ): Reply<Receipt> {
-  return fromPoint(host, messageId, { replaced: false }, ({ input, point }, definition) => {
-    if (input.payload === null) return refuse({ reason: "message_unknown" });
-    const { messageId: id, text, output } = input.payload;
-    const run = { ...newRun(host, definition), messageId: id, text, output };
-    return host.submit(
-      caller,
-      {
-        type: "start_branch",
-        branch: host.storage.ids.next("br"),
-        reason: "regenerate",
-        point,
-        run: { ...run, seq: input.header.seq },
-      },
-      { idempotencyKey, body: { messageId } },
-    );
-  });
+  const found = begin(host, messageId, { replaced: false });
+  if (!found.ok) return found;
+  const { input, point, run } = found.value;
+  if (input.payload === null) return refuse({ reason: "message_unknown" });
+  const { messageId: id, text, output } = input.payload;
+  return host.submit(
+    caller,
+    {
+      type: "start_branch",
+      branch: host.storage.ids.next("br"),
+      reason: "regenerate",
+      point,
+      run: { ...run, messageId: id, text, output, seq: input.header.seq },
+    },
+    { idempotencyKey, body: { messageId } },
+  );
 }
 
 export function edit(
@@ -42,25 +41,25 @@ export function edit(
   caller: Caller,
   { messageId, text, newMessageId, idempotencyKey }: EditMessage,
 ): Reply<Receipt> {
-  return fromPoint(host, messageId, { replaced: true }, ({ input, point }, definition) => {
-    // An answer is regenerated, not edited.
-    if (input.payload !== null && input.payload.messageId !== messageId)
-      return refuse({ reason: "message_unknown" });
-    const { ids } = host.storage;
-    const output = input.payload?.output ?? null;
-    const run = { ...newRun(host, definition), text, output, seq: null };
-    return host.submit(
-      caller,
-      {
-        type: "start_branch",
-        branch: ids.next("br"),
-        reason: "edit",
-        point,
-        run: { ...run, messageId: newMessageId ?? ids.next("msg") },
-      },
-      { idempotencyKey, body: { messageId, text } },
-    );
-  });
+  const found = begin(host, messageId, { replaced: true });
+  if (!found.ok) return found;
+  const { input, point, run } = found.value;
+  // An answer is regenerated, not edited.
+  if (input.payload !== null && input.payload.messageId !== messageId)
+    return refuse({ reason: "message_unknown" });
+  const { ids } = host.storage;
+  const output = input.payload?.output ?? null;
+  return host.submit(
+    caller,
+    {
+      type: "start_branch",
+      branch: ids.next("br"),
+      reason: "edit",
+      point,
+      run: { ...run, messageId: newMessageId ?? ids.next("msg"), text, output, seq: null },
+    },
+    { idempotencyKey, body: { messageId, text } },
+  );
 }
 
 /** Files and the shared state stay: they are the thread's, not the conversation's. */
@@ -100,29 +99,25 @@ export function select(
   );
 }
 
-function fromPoint(
+interface Beginning extends FoundPoint {
+  readonly run: Pick<BranchRun, "runId" | "manifest" | "definition">;
+}
+
+function begin(
   host: ThreadHost,
   messageId: string | null,
   how: { readonly replaced: boolean },
-  then: (found: FoundPoint, definition: AgentDefinition) => Reply<Receipt>,
-): Reply<Receipt> {
-  if (host.definition === null) return err(UNDEPLOYED);
+): Reply<Beginning> {
+  const { definition } = host;
+  if (definition === null) return err(UNDEPLOYED);
   const { state } = host.runtime;
   const source: BranchSource = { log: host.log, history: host.branches, state };
   const input = findInput(source, messageId);
   const found = input === null ? null : pointBefore(source, input, how);
-  return found === null ? refuse({ reason: "message_unknown" }) : then(found, host.definition);
-}
-
-function newRun(
-  host: ThreadHost,
-  definition: AgentDefinition,
-): Pick<BranchRun, "runId" | "manifest" | "definition"> {
-  return {
-    runId: host.storage.ids.next("run"),
-    manifest: definition.manifest,
-    definition: host.definitionOf(definition),
-  };
+  if (found === null) return refuse({ reason: "message_unknown" });
+  const { manifest } = definition;
+  const runId = host.storage.ids.next("run");
+  return ok({ ...found, run: { runId, manifest, definition: host.definitionOf(definition) } });
 }
 
 function refuse(rejection: Rejection): Reply<never> {

@@ -20,7 +20,6 @@ import {
   type ThreadState,
   type WindowEntry,
 } from "./state.ts";
-import { estimateTokens } from "./tokens.ts";
 import { resolveRefs, selectEntries, windowTokens } from "./window.ts";
 
 type ModelEvent = EventOf<

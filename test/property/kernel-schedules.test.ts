@@ -3,12 +3,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isErasable } from "#kernel/erasure.ts";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
+import type { ThreadState } from "#kernel/state.ts";
 import { rebuildPrompt } from "#audit/rebuild-prompt.ts";
 import type { PromptMessage } from "#ports/model.ts";
+import { BranchDriver, logOf } from "#test/support/branch-driver.ts";
 import { type AnswerSpec, KernelDriver, nodeHasher } from "#test/support/kernel-driver.ts";
 
 type Action = readonly [kind: number, pick: number];
-const schedule = fc.array(fc.tuple(fc.nat(15), fc.nat(1_000)), { minLength: 5, maxLength: 70 });
+const schedule = fc.array(fc.tuple(fc.nat(17), fc.nat(1_000)), { minLength: 5, maxLength: 70 });
 
 const NAMES = ["look", "put", "pay", "book"];
 const LONG = "Item 12, found on 2026-11-03: nothing much. ".repeat(40);
@@ -40,7 +42,33 @@ function pickAnswer(pick: number): AnswerSpec {
   return answers[pick % answers.length] ?? {};
 }
 
-function act(driver: KernelDriver, [kind, pick]: Action): void {
+/** Any of them is refused while a run is live; that is part of the schedule. */
+function branch(driver: KernelDriver, branches: BranchDriver, pick: number): void {
+  const names = branches.names();
+  switch (pick % 4) {
+    case 0:
+      branches.regenerate(pick % 3 === 0 ? `m${pick % 40}` : null);
+      return;
+    case 1: {
+      const input = driver.events.find(
+        (event) => event.type === "input.received" && event.header.seq >= pick % 60,
+      );
+      const id = input?.type === "input.received" ? input.payload?.messageId : undefined;
+      branches.edit(id ?? "none", `edited ${pick}`);
+      return;
+    }
+    case 2:
+      branches.select(names[pick % names.length] ?? "main");
+      return;
+    default:
+      if (pick % 5 === 0) branches.clear();
+  }
+}
+
+function act(
+  { driver, branches }: { readonly driver: KernelDriver; readonly branches: BranchDriver },
+  [kind, pick]: Action,
+): void {
   const model = driver.flightOf("call_model");
   const tools = driver.flights.filter((flight) => flight.effect.type === "call_tool");
   switch (kind) {
@@ -51,7 +79,7 @@ function act(driver: KernelDriver, [kind, pick]: Action): void {
       driver.send(pick % 3 === 0 ? LONG : "wait", { delivery: "steer" });
       return;
     case 2:
-      driver.send("now", { delivery: "reject" });
+      driver.send("now", { delivery: pick % 2 === 0 ? "reject" : "interrupt" });
       return;
     case 3:
       if (pick % 3 === 0)
@@ -90,6 +118,12 @@ function act(driver: KernelDriver, [kind, pick]: Action): void {
       });
       return;
     }
+    case 15:
+    case 16:
+      // Seldom idle by chance: mostly what is in flight is answered first.
+      if (pick % 4 !== 0) finish(driver);
+      branch(driver, branches, pick >> 2);
+      return;
     default:
       driver.pump();
   }
@@ -183,7 +217,8 @@ function assertValidPrompt(messages: readonly PromptMessage[]): void {
 function play(actions: readonly Action[], contextTokens: number): KernelDriver {
   const driver = new KernelDriver({ contextTokens }).create();
   driver.send("begin");
-  for (const action of actions) act(driver, action);
+  const branches = new BranchDriver(driver);
+  for (const action of actions) act({ driver, branches }, action);
   finish(driver);
   return driver;
 }
@@ -254,15 +289,8 @@ describe("any schedule", () => {
     fc.assert(
       fc.property(schedule, (actions) => {
         const driver = play(actions, 1_500);
-        const log = {
-          get: (seq: number) => driver.events[seq - 1] ?? null,
-          read: ({ from = 1, to = driver.events.length, reverse = false } = {}) => {
-            const page = driver.events.slice(from - 1, to);
-            return reverse ? page.toReversed() : page;
-          },
-        };
         for (const { seq, messages } of driver.prompts) {
-          const rebuilt = rebuildPrompt(log, nodeHasher, seq);
+          const rebuilt = rebuildPrompt(logOf(driver), nodeHasher, seq);
           expect(rebuilt.ok && rebuilt.value.intact).toBe(true);
           expect(rebuilt.ok && rebuilt.value.request.messages).toEqual(messages);
         }
@@ -312,6 +340,48 @@ describe("any schedule", () => {
     );
   });
 });
+
+describe("any schedule of branches", () => {
+  test("[K46] parts the log among branches, and [K44] restores the window that each was left with", () => {
+    let changes = 0;
+    fc.assert(
+      fc.property(schedule, (actions) => {
+        const driver = play(actions, 1_500);
+        const branches = new BranchDriver(driver);
+        const { events, state } = driver;
+        const segments = branches.history.segments(state);
+        expect(segments.flatMap(({ from, to }) => [from, to + 1])).toEqual([
+          1,
+          ...segments.slice(1).flatMap(({ from }) => [from, from]),
+          events.length + 1,
+        ]);
+        for (const name of branches.names()) {
+          const { segments: held } = branches.history.membership(state, name);
+          held.forEach(({ from, to }, index) => {
+            expect(from).toBeLessThanOrEqual(to);
+            expect(from).toBeGreaterThan(held[index - 1]?.to ?? 0);
+          });
+          if (name === state.branch.id) continue;
+          changes += 1;
+          const left = branches.history.leftBy(driver.state, name)?.header.seq ?? 0;
+          const before = events
+            .slice(0, left - 1)
+            .reduce(THREAD_FOLD.evolve, THREAD_FOLD.initial());
+          branches.select(name);
+          expect(withoutPlan(driver.state)).toEqual(withoutPlan(before));
+          expect(driver.state.plan).toEqual(before.plan);
+        }
+      }),
+      RUNS,
+    );
+    // Otherwise the schedules prove nothing.
+    expect(changes).toBeGreaterThan(RUNS.numRuns / 4);
+  });
+});
+
+function withoutPlan({ window, planSeq }: ThreadState): ThreadState["window"] {
+  return window.filter((entry) => entry.ref[0] !== planSeq);
+}
 
 /** A steering message that came too late has a run of its own, which may have been cancelled while it was queued. */
 function carriedAndCancelled(driver: KernelDriver, seq: number): boolean {
