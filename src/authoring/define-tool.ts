@@ -6,7 +6,14 @@
  */
 import type { z } from "zod";
 import type { Json, JsonObject } from "#shared/json.ts";
-import type { Tool, ToolApproval, ToolContext, ToolEffect, ToolLimits } from "#ports/tool.ts";
+import type {
+  Question,
+  Tool,
+  ToolApproval,
+  ToolContext,
+  ToolEffect,
+  ToolLimits,
+} from "#ports/tool.ts";
 import { fromJsonSchema, fromZodObject, type ArgumentSchema } from "./argument-schema.ts";
 import { DEFAULT_TOOL_LIMITS } from "./defaults.ts";
 
@@ -18,7 +25,7 @@ const EFFECTS: ReadonlySet<string> = new Set<ToolEffect>([
   "reconcile",
   "once",
 ]);
-const APPROVALS: ReadonlySet<string> = new Set<ToolApproval>(["never", "always"]);
+const APPROVALS: ReadonlySet<string> = new Set<ToolApproval>(["never", "always", "question"]);
 
 export type CheckAnswer = Awaited<ReturnType<NonNullable<Tool["check"]>>>;
 type Check<Args> = (key: string, args: Args, context: ToolContext) => Promise<CheckAnswer>;
@@ -34,8 +41,10 @@ interface ToolOptions<Args> {
   readonly description: string;
   /** Raise it when behaviour changes: runs that pinned the older version are told `tool_unavailable` (T9). */
   readonly version: string;
-  /** Default `never`. */
+  /** Default `never`. `always` waits for a person before each call; `question` asks a person, and needs `question`. */
   readonly approval?: ToolApproval;
+  /** For approval `question`: what the person is shown. `execute` returns what came back, as `approval.answer`. */
+  question?(args: Args): Question;
   readonly limits?: Partial<ToolLimits>;
   /** Throw AppError for a reason the model should see; its code is kept. */
   execute(args: Args, context: ToolContext): Promise<Json> | Json;
@@ -72,7 +81,9 @@ function toTool(spec: ErasedSpec, compile: () => ArgumentSchema): Tool {
     parse,
     execute: async (args, context) => spec.execute(args, context),
   };
-  return spec.effect === "reconcile" ? { ...tool, check: spec.check } : tool;
+  const { question } = spec;
+  const asking = question === undefined ? tool : { ...tool, question };
+  return spec.effect === "reconcile" ? { ...asking, check: spec.check } : asking;
 }
 
 function compileSchema(name: string, compile: () => ArgumentSchema): ArgumentSchema {
@@ -97,7 +108,9 @@ function assertDefinition(spec: ErasedSpec): void {
   if (spec.version.trim() === "") refuse("a version is required, runs are pinned to it");
   if (!EFFECTS.has(spec.effect)) refuse("effect must be read, idempotent, reconcile or once");
   if (spec.approval !== undefined && !APPROVALS.has(spec.approval))
-    refuse("approval must be never or always");
+    refuse("approval must be never, always or question");
+  if ((spec.approval === "question") !== (typeof spec.question === "function"))
+    refuse("question is required for approval question and for no other");
   if ((spec.effect === "reconcile") !== (typeof spec.check === "function")) {
     refuse("check is required for effect reconcile and for no other");
   }

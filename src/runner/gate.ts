@@ -15,7 +15,14 @@ import type { ThreadState } from "#kernel/state.ts";
 import type { WorkspaceStore } from "#ports/workspace-store.ts";
 import { isAppError } from "#shared/errors.ts";
 import type { Admission, Crossing, Outcome } from "./crossing.ts";
-import type { Boundary, BudgetRefused, GateHooks } from "./gate-hooks.ts";
+import type {
+  Allowed,
+  Asked,
+  Boundary,
+  BudgetRefused,
+  EffectView,
+  GateHooks,
+} from "./gate-hooks.ts";
 import type { Refusal } from "#kernel/events.ts";
 import type { Journal } from "./journal.ts";
 
@@ -125,11 +132,11 @@ export class Gate {
     const uncovered = crossing.uncovered(args);
     if (uncovered !== null) return { admitted: false, refusal: uncovered, cap: null };
     // Asked with the arguments as they would run, after the guardrail.
-    if (allowed.allow === "ask" && approval === null) {
+    if (needsPerson(view, allowed) && approval === null) {
       const drafts = crossing.ask(args);
       if (drafts !== null) return { admitted: "asked", drafts };
-      const refusal = { code: "approval_required", message: allowed.message } as const;
-      return { admitted: false, refusal, cap: null };
+      const message = allowed.allow === "ask" ? allowed.message : "Nobody can be asked about this.";
+      return { admitted: false, refusal: { code: "approval_required", message }, cap: null };
     }
     const looping = await loopGuard.check(view);
     if (!looping.allow) return { admitted: false, refusal: looping.refusal, cap: null };
@@ -212,6 +219,11 @@ export class Gate {
       journal.append(() => without(error));
     }
   }
+}
+
+/** A tool that wants a person gets one whatever the policy says: a hook can ask for more, never for less (T10). */
+function needsPerson(view: EffectView, { allow }: Allowed | Asked): boolean {
+  return allow === "ask" || (view.kind === "tool" && view.pin.approval !== "never");
 }
 
 function toDrafts(crossing: Crossing, decision: Decision | undefined): readonly ThreadDraft[] {

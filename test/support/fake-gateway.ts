@@ -198,6 +198,16 @@ export class FakeGateway implements ThreadGateway {
         if (branch !== MAIN.branch) return failure("not_found", "branch");
         return record(thread, idempotencyKey, { branch }, () => ({ ...receipt(thread), branch }));
       },
+      approvals: async (caller) =>
+        find("approvals", caller) === null ? missing() : ok({ items: [], next: null }),
+      approval: async (caller) => {
+        find("approval", caller);
+        return missing();
+      },
+      decide: async (caller) => {
+        find("decide", caller);
+        return missing();
+      },
       putState: async (caller, state, key) => {
         const thread = find("putState", caller);
         if (thread === null) return missing();

@@ -1,6 +1,7 @@
 /** What arrives in paths, queries and headers, to typed values. Each refusal says what would have been right. */
 import type { z } from "@hono/zod-openapi";
 import type { Failure, StreamCursor } from "#ports/thread-gateway.ts";
+import type { InboxPosition } from "#ports/approval-inbox.ts";
 import type { ThreadPosition } from "#ports/directory.ts";
 import type { Result } from "#shared/result.ts";
 import { isAgentName, isThreadId } from "#shared/ids.ts";
@@ -85,6 +86,15 @@ export function parseThreadPosition(text: string): Result<ThreadPosition, Failur
     return err(failure("invalid_request", "`after` must be the `next` of an earlier page."));
   }
   return ok({ createdAt: Number(createdAt), agent, thread });
+}
+
+/** The page token of the inbox: `requestedAt.approval`. */
+export function parseInboxPosition(text: string): Result<InboxPosition, Failure> {
+  const [requestedAt = "", approval = "", ...rest] = text.split(".");
+  if (rest.length > 0 || !SEQ.test(requestedAt) || approval === "") {
+    return err(failure("invalid_request", "`after` must be the `next` of an earlier page."));
+  }
+  return ok({ requestedAt: Number(requestedAt), approval });
 }
 
 /**

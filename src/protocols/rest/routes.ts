@@ -4,11 +4,13 @@ import type { RestDeps, RestEnv } from "./context.ts";
 import type { Router } from "./route.ts";
 import { closeRouter } from "./route.ts";
 import { addAgentRoutes } from "./routes-agents.ts";
+import { addApprovalRoutes } from "./routes-approvals.ts";
 import { addEventRoutes } from "./routes-events.ts";
 import { addFileRoutes } from "./routes-files.ts";
 import { addBranchRoutes } from "./routes-branches.ts";
 import { addMessageRoutes, addRunRoutes } from "./routes-messages.ts";
 import { addThreadRoutes } from "./routes-threads.ts";
+import { addTicketRoutes } from "./routes-tickets.ts";
 
 export interface RestApi {
   readonly api: OpenAPIHono<RestEnv>;
@@ -26,6 +28,8 @@ export function createRestApi(deps: RestDeps): RestApi {
   addBranchRoutes(router, deps);
   addEventRoutes(router, deps);
   addFileRoutes(router, deps);
+  addTicketRoutes(router, deps);
+  addApprovalRoutes(router, deps);
   closeRouter(router);
   api.openAPIRegistry.registerComponent("securitySchemes", "bearer", {
     type: "http",

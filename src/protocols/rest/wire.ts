@@ -24,13 +24,13 @@ const MAX_TEXT_BYTES = 200_000;
 const MAX_PAGE = 200;
 
 /** JSON.parse made it, so it is JSON. A member of this type is never absent, which the document then says too. */
-const AnyJson = z
+export const AnyJson = z
   .unknown()
   .refine((value) => value !== undefined)
   .openapi({ description: "Any JSON value." }) as unknown as z.ZodType<Json>;
 const JsonRecord = z.record(z.string(), AnyJson);
-const Millis = z.int().openapi({ description: "Epoch milliseconds." });
-const Sha256 = z.string().openapi({ description: "SHA-256, lower-case hex." });
+export const Millis = z.int().openapi({ description: "Epoch milliseconds." });
+export const Sha256 = z.string().openapi({ description: "SHA-256, lower-case hex." });
 
 const SLUG_RULE = "1 to 48 of a-z, 0-9 and -, not starting with -";
 const TOKEN_RULE = "1 to 64 of A-Z, a-z, 0-9, _ and -, starting with a letter or digit";
@@ -172,6 +172,16 @@ export const MintTokenBody = z
     scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).optional(),
   })
   .openapi("MintToken");
+
+export const IssueTicketBody = z
+  .strictObject({ agent: AgentParams.shape.agent, thread: ThreadParams.shape.thread })
+  .openapi("IssueTicket");
+export const TicketDoc = z
+  .object({
+    ticket: z.string().openapi({ description: "Sent once, as `?ticket=` of the socket's URL." }),
+    expiresAt: z.int(),
+  })
+  .openapi("Ticket");
 
 export const StateBody = AnyJson;
 
