@@ -18,8 +18,12 @@ export const read = defineTool({
     path: z.string().describe("Path relative to the workspace, such as data/sales.csv"),
     offset: z.int().min(0).default(0).describe("First byte"),
     limit: z.int().min(1).max(MAX_BYTES).default(8_192).describe("Most bytes to read"),
+    encoding: z
+      .enum(["utf8", "base64"])
+      .default("utf8")
+      .describe("base64 gives exactly these bytes, of any file"),
   }),
-  execute: ({ path, offset, limit }, { files }) => {
+  execute: ({ path, offset, limit, encoding }, { files }) => {
     requireWorkspacePath(path);
     const stat = files.stat(path);
     if (stat === null) requireContent(files, path);
@@ -29,6 +33,11 @@ export const read = defineTool({
         "invalid_request",
         `${path} has ${total} bytes; offset ${offset} is past its end`,
       );
+    if (encoding === "base64") {
+      const bytes = files.read(path, { offset, limit }) ?? new Uint8Array();
+      const place = describePlace(offset, offset + bytes.length, total);
+      return { path, bytes: total, ...place, base64: toBase64(bytes) };
+    }
     // Up to 3 more bytes, so that a character that begins inside the range is never cut.
     const bytes = files.read(path, { offset, limit: limit + 3 }) ?? new Uint8Array();
     const start = continuationBytes(bytes, 0);
@@ -39,19 +48,20 @@ export const read = defineTool({
         path,
         bytes: total,
         binary: true,
-        note: 'Not UTF-8 text. run_code can read it with readBytes(path) or readFile(path, "latin1").',
+        truncated: true,
+        note: 'Not UTF-8 text. Read it with encoding base64, or in run_code with readBytes(path) or readFile(path, "latin1").',
       };
-    const next = offset + end;
-    return {
-      path,
-      bytes: total,
-      offset: offset + start,
-      truncated: next < total,
-      nextOffset: next < total ? next : null,
-      text,
-    };
+    return { path, bytes: total, ...describePlace(offset + start, offset + end, total), text };
   },
 });
+
+function describePlace(offset: number, next: number, total: number) {
+  return { offset, truncated: next < total, nextOffset: next < total ? next : null };
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}
 
 function continuationBytes(bytes: Uint8Array, from: number): number {
   let count = 0;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ThreadEvents } from "#kernel/events.ts";
 import type { StoredEvent } from "#ports/event-log.ts";
 import type { WorkspaceLimits } from "#ports/workspace.ts";
-import { SqliteBlobStore } from "#adapters/blob/sqlite-blob-store.ts";
+import { CHUNK_BYTES, SqliteBlobStore } from "#adapters/blob/sqlite-blob-store.ts";
 import { FilesProjection } from "#adapters/projections/files-projection.ts";
 import { NodeSqlite } from "#adapters/sql/node-sqlite.ts";
 import { SqliteWorkspace } from "#adapters/workspace/sqlite-workspace.ts";
@@ -44,6 +44,30 @@ function open(limits?: WorkspaceLimits) {
 }
 
 describe("sqlite workspace", () => {
+  it("E10 [T4] reads of a file at the limit only the chunks that a range touches", () => {
+    const { sql, store, commit } = open();
+    const size = 32 * 1024 * 1024;
+    const content = new Uint8Array(size).map((_, index) => index % 251);
+    commit([{ type: "write", path: "big.bin", content }]);
+    const chunkReads: unknown[] = [];
+    const exec = sql.exec.bind(sql);
+    sql.exec = (statement, ...params) => {
+      if (statement.includes("FROM blob_chunks")) chunkReads.push(params[1]);
+      return exec(statement, ...params);
+    };
+    const middle = store.reader.read("big.bin", { offset: 28_000_000, limit: 1_000 });
+    expect(middle).toEqual(content.slice(28_000_000, 28_001_000));
+    expect(chunkReads).toEqual([Math.floor(28_000_000 / CHUNK_BYTES)]);
+    chunkReads.length = 0;
+    const border = store.reader.read("big.bin", { offset: CHUNK_BYTES - 1, limit: 2 });
+    expect(border).toEqual(content.slice(CHUNK_BYTES - 1, CHUNK_BYTES + 1));
+    expect(chunkReads).toEqual([0, 1]);
+    chunkReads.length = 0;
+    expect(store.reader.read("big.bin", { offset: size, limit: 1_000 })).toHaveLength(0);
+    expect(store.reader.stat("big.bin")?.bytes).toBe(size);
+    expect(chunkReads).toEqual([]);
+  });
+
   it("[T6] shows changes only once their events are applied, and their content byte for byte", () => {
     const { store, commit } = open();
     const session = store.session();

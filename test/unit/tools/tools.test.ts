@@ -98,6 +98,24 @@ describe("read", () => {
     }
   });
 
+  it("E10 [T4] gives exactly the bytes of a range as base64, also of what is no text", async () => {
+    const content = new Uint8Array(10_000).map((_, index) => index % 256);
+    const files = memoryFiles({ "b.bin": content });
+    const piece = await call(
+      read,
+      { path: "b.bin", offset: 9_000, limit: 1_000, encoding: "base64" },
+      files,
+    );
+    expect(piece).toEqual({
+      path: "b.bin",
+      bytes: 10_000,
+      offset: 9_000,
+      truncated: false,
+      nextOffset: null,
+      base64: Buffer.from(content.slice(9_000)).toString("base64"),
+    });
+  });
+
   it("[T5] says that a file is binary or missing, and that an offset is past the end", async () => {
     const files = memoryFiles({ "b.bin": new Uint8Array([0xff, 0xfe, 0, 1]), "a.txt": "abc" });
     await expect(call(read, { path: "b.bin" }, files)).resolves.toMatchObject({
