@@ -15,6 +15,7 @@ import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
 import type { Model, ModelPart, ModelRequest } from "#ports/model.ts";
 import type { Caller, ThreadStub } from "#ports/thread-gateway.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
+import { socketProtocol } from "#protocols/websocket/encode.ts";
 import { DEFAULT_HOOKS, NO_PRICES } from "#runner/default-hooks.ts";
 import { fromObjectName, type TenantId } from "#shared/ids.ts";
 
@@ -106,6 +107,7 @@ export class AgentObject extends ThreadAgent<BenchEnv> {
       list: async () => [],
       touch: async () => undefined,
     },
+    socketProtocol,
     archive: { put: async () => undefined, delete: async () => undefined },
     report: () => undefined,
     idleMs: 60_000,

@@ -8,6 +8,7 @@ import { Agent } from "agents";
 import type { Receipt } from "#kernel/commands.ts";
 import type {
   Caller,
+  ChatSnapshot,
   DecideApproval,
   EditMessage,
   FileUpload,
@@ -31,6 +32,10 @@ import { checkScope } from "./agent/access.ts";
 import { DriveCapability } from "./agent/drive-capability.ts";
 import { toByteStream } from "./agent/frame-stream.ts";
 import { replyWith } from "./agent/refusals.ts";
+import { takeSnapshot } from "./agent/sockets/snapshot.ts";
+import { SocketCapability } from "./agent/sockets/socket-capability.ts";
+import { SocketHub } from "./agent/sockets/socket-hub.ts";
+import { storeTicket } from "./agent/sockets/tickets.ts";
 import { ThreadHost } from "./agent/thread-host.ts";
 import * as branches from "./agent/branch-commands.ts";
 import * as commands from "./agent/thread-commands.ts";
@@ -48,6 +53,7 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
   };
   readonly #composition: ThreadComposition;
   readonly #drive: DriveCapability;
+  readonly #sockets: SocketHub;
   #host: ThreadHost | null = null;
 
   constructor(ctx: DurableObjectState, env: E) {
@@ -59,14 +65,37 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
       {
         hasOpenRun: () => this.#open().hasOpenRun(),
         waitsUntil: () => this.#open().waitsUntil(),
-        drive: () => this.#open().runtime.drive(),
+        drive: () => this.#work(),
         drainOutbox: () => this.#open().drainOutbox(),
         now: () => this.#composition.clock.now(),
         failed: (error) => this.#failed(error),
       },
       this.#composition.heartbeatMs,
     );
-    this.lifecycle.use(this.#drive);
+    this.#sockets = new SocketHub({
+      ctx,
+      protocol: this.#composition.socketProtocol,
+      open: () => this.#open(),
+      thread: this,
+    });
+    this.lifecycle.use(this.#drive).use(new SocketCapability(this.#sockets));
+  }
+
+  /** Upgrades of the gateway's own making; nothing of the SDK's is reached over HTTP. */
+  override async fetch(request: Request): Promise<Response> {
+    await this.#ready();
+    return this.#sockets.accept(request);
+  }
+
+  async storeTicket(
+    caller: Caller,
+    ticket: { readonly ticket: string; readonly expiresAt: number },
+  ): Promise<Reply<null>> {
+    return this.#read(caller, (host) => storeTicket(host, caller, ticket));
+  }
+
+  async chatSnapshot(caller: Caller): Promise<Reply<ChatSnapshot>> {
+    return this.#read(caller, (host) => ok(takeSnapshot(host)));
   }
 
   async create(
@@ -236,8 +265,15 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     const host = await this.#ready();
     const reply = host.guard(caller, () => command(host));
     if (!reply.ok) return reply;
+    this.#sockets.wake();
     await (host.hasOpenRun() ? this.#drive.wake() : this.#drive.nudge());
     return reply;
+  }
+
+  #work(): ReturnType<ThreadHost["runtime"]["drive"]> {
+    const result = this.#open().runtime.drive();
+    this.#sockets.wake();
+    return result;
   }
 
   async #ready(): Promise<ThreadHost> {

@@ -26,6 +26,7 @@ import { createRequestLog } from "#observability/request-log.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { ThreadGateway, ThreadStub } from "#ports/thread-gateway.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
+import { socketProtocol } from "#protocols/websocket/encode.ts";
 import { DEFAULT_HOOKS, NO_PRICES } from "#runner/default-hooks.ts";
 import { DEFAULT_IDLE_MS } from "#runner/model-stream.ts";
 import { toObjectName } from "#shared/ids.ts";
@@ -59,6 +60,7 @@ export function composeThread(
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),
     archive: new R2BlobArchive(env.BLOBS),
+    socketProtocol,
     report: (incident) => writeLine(JSON.stringify({ type: "incident", ...incident })),
     idleMs: DEFAULT_IDLE_MS,
     heartbeatMs: config.heartbeatMs,
@@ -79,6 +81,7 @@ export function composeApp(
     inbox: new D1ApprovalInbox(env.DB),
     keys: new D1KeyStore(env.DB),
     tokenSecret: config.tokenSecret,
+    allowedOrigins: config.allowedOrigins,
     agents: resolveAgents(agents, config).map(({ manifest }) => ({
       manifest,
       definition: definitionHash(manifest, hasher),

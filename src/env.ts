@@ -28,6 +28,7 @@ export interface Env {
   readonly HOLDFAST_TOKEN_SECRET?: string;
   readonly HOLDFAST_SANDBOX?: string;
   readonly HOLDFAST_HEARTBEAT_MS?: string;
+  readonly HOLDFAST_ALLOWED_ORIGINS?: string;
 }
 
 export type SandboxChoice = "quickjs" | "dynamic-worker";
@@ -39,6 +40,8 @@ export interface Config {
   readonly sandbox: SandboxChoice;
   /** Longest time until an object whose process died wakes by itself and goes on with its run. */
   readonly heartbeatMs: number;
+  /** Origins of pages that may open sockets, besides the Worker's own. */
+  readonly allowedOrigins: readonly string[];
 }
 
 const DEFAULT_ROUTE = "embedded/scripted";
@@ -64,6 +67,7 @@ export function parseEnv(env: Env): Config {
     tokenSecret: secret === "" ? null : secret,
     sandbox: parseSandbox(env),
     heartbeatMs: parseHeartbeat(env.HOLDFAST_HEARTBEAT_MS),
+    allowedOrigins: parseOrigins(env.HOLDFAST_ALLOWED_ORIGINS ?? ""),
   };
 }
 
@@ -101,6 +105,24 @@ function parseHeartbeat(text: string | undefined): number {
     );
   }
   return value;
+}
+
+/** Compared as a whole with what a browser sends, so a path or a trailing slash would never match. */
+function parseOrigins(text: string): readonly string[] {
+  const origins = text
+    .split(",")
+    .map((origin) => origin.trim())
+    .filter((origin) => origin !== "");
+  const wrong = origins.find(
+    (origin) => !URL.canParse(origin) || new URL(origin).origin !== origin,
+  );
+  if (wrong !== undefined) {
+    throw invalid(
+      "HOLDFAST_ALLOWED_ORIGINS",
+      "must be origins such as https://app.example.com, separated by commas",
+    );
+  }
+  return origins;
 }
 
 function invalid(variable: string, problem: string): AppError {

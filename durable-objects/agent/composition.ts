@@ -8,6 +8,7 @@ import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { ModelDirectory } from "#ports/model.ts";
 import type { Prices } from "#ports/prices.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
+import type { SocketProtocol } from "#ports/socket-protocol.ts";
 import type { GateHooks } from "#runner/gate-hooks.ts";
 
 export interface ThreadComposition {
@@ -22,6 +23,7 @@ export interface ThreadComposition {
   readonly directory: Directory;
   readonly inbox: ApprovalInbox;
   readonly archive: BlobArchive;
+  readonly socketProtocol: SocketProtocol;
   /** What an operator has to know and nobody is there to be told: never contents, never secrets. */
   readonly report: (incident: {
     readonly event: string;

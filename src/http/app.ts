@@ -10,6 +10,7 @@ import type { Authenticate, AuthDeps } from "#auth/authenticate.ts";
 import { createAuth } from "#auth/authenticate.ts";
 import type { ThreadAccessDeps } from "#auth/thread-access.ts";
 import { ThreadAccess } from "#auth/thread-access.ts";
+import { SocketTickets } from "#auth/socket-tickets.ts";
 import type { RequestLog } from "#observability/request-log.ts";
 import type { RestDeps, RestEnv } from "#protocols/rest/context.ts";
 import { refuse } from "#protocols/rest/context.ts";
@@ -24,12 +25,15 @@ import {
 } from "./pages.ts";
 import { toFailure, toReason } from "./problem.ts";
 import { setSecurityHeaders } from "./security-headers.ts";
+import { mountSockets } from "./sockets.ts";
 
 export interface AppDeps
   extends AuthDeps, ThreadAccessDeps, Pick<RestDeps, "agents" | "exportFormat" | "inbox"> {
   readonly log: RequestLog;
   /** Serves the built static files: `/swagger/*` is swagger-ui-dist. Null where there are none. */
   readonly assets: ((request: Request) => Promise<Response>) | null;
+  /** Origins of pages that may open sockets, besides this one. */
+  readonly allowedOrigins: readonly string[];
 }
 
 const PUBLIC_PATHS = ["/", "/healthz", "/v1/openapi.json", "/v1/reference", "/v1/reference.js"];
@@ -37,7 +41,9 @@ const PUBLIC_PATHS = ["/", "/healthz", "/v1/openapi.json", "/v1/reference", "/v1
 /** Throws AppError `config_invalid` when the token secret is too short. Build it once per isolate: it holds caches. */
 export function createApp(deps: AppDeps): Hono<RestEnv> {
   const { authenticate, userTokens } = createAuth(deps);
-  const rest = createRestApi({ ...deps, threads: new ThreadAccess(deps), userTokens });
+  const threads = new ThreadAccess(deps);
+  const tickets = new SocketTickets({ ...deps, secret: deps.tokenSecret });
+  const rest = createRestApi({ ...deps, threads, userTokens, tickets });
   const app = new Hono<RestEnv>();
   app.use(aroundRequest(deps));
   app.get("/", (c) => c.html(LANDING_PAGE, 200, { "content-security-policy": PAGE_CSP }));
@@ -58,6 +64,7 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
   }
   app.use("/v1/*", requirePrincipal(authenticate));
   app.route("/v1", rest.api);
+  mountSockets(app, { ...deps, threads, tickets, authenticate, deferTo });
   app.notFound((c) => refuse(c, failure("not_found")));
   app.onError((error, c) => {
     c.set("errorReason", toReason(error));

@@ -51,6 +51,9 @@ export class FakeGateway implements ThreadGateway {
   readonly threads = new Map<string, FakeThread>();
   /** `method objectName` of every call, so that a test can assert what reached the object. */
   readonly calls: string[] = [];
+  /** Upgrades that reached the object. */
+  readonly upgrades: Request[] = [];
+  readonly tickets: string[] = [];
   /** Frames that every stream sends, in order. */
   readonly frames: StreamFrame[] = [];
   readonly streamsOpened: {
@@ -121,6 +124,23 @@ export class FakeGateway implements ThreadGateway {
       return { path, bytes: content.byteLength, digest: hasher.sha256(content), updatedAt: 1 };
     };
     return {
+      /** Node has no sockets of the platform: what matters here is which upgrades get this far. */
+      fetch: async (request) => {
+        enter("fetch");
+        this.upgrades.push(request);
+        const { ok: _ok, error } = missing();
+        return Response.json(error, { status: 400 });
+      },
+      storeTicket: async (caller, { ticket }) => {
+        const thread = find("storeTicket", caller);
+        if (thread === null) return missing();
+        this.tickets.push(ticket);
+        return ok(null);
+      },
+      chatSnapshot: async (caller) => {
+        const thread = find("chatSnapshot", caller);
+        return thread === null ? missing() : ok({ views: [], open: [] });
+      },
       create: async (caller, title, key) => {
         enter("create");
         const known = threads.get(name);

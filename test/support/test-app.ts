@@ -61,6 +61,7 @@ export function createTestApp(options: { readonly tokenSecret?: string | null } 
     agents: [{ definition: "d".repeat(64), manifest: MANIFEST }],
     exportFormat: { toManifestLine, toEventLine },
     assets: null,
+    allowedOrigins: ["https://app.example.com"],
     log: (entry) => logged.push(entry),
   });
 

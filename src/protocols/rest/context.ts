@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import type { Auth } from "#auth/authenticate.ts";
 import type { Principal } from "#auth/principal.ts";
+import type { SocketTickets } from "#auth/socket-tickets.ts";
 import type { ThreadAccess } from "#auth/thread-access.ts";
 import type { AgentManifest } from "#kernel/manifest.ts";
 import type { ApprovalInbox } from "#ports/approval-inbox.ts";
@@ -36,6 +37,7 @@ export interface RestDeps {
   readonly directory: Directory;
   readonly inbox: ApprovalInbox;
   readonly userTokens: Auth["userTokens"];
+  readonly tickets: SocketTickets;
   readonly agents: readonly AgentEntry[];
   readonly ids: Ids;
   readonly hasher: Hasher;

@@ -1,0 +1,219 @@
+/**
+ * SocketHub: the sockets of one thread: who may open one, what each is told, and when it is followed.
+ *
+ * P20, P22 a socket stands for the caller of its pass. P32 one thread holds a bounded number. P36 the authority of a
+ * socket ends after an hour: the client comes back with a new ticket.
+ */
+import { isWaitingForHumans } from "#kernel/state.ts";
+import type { SocketProtocol } from "#ports/socket-protocol.ts";
+import {
+  SOCKET_PASS_HEADER,
+  type Caller,
+  type Failure,
+  type Reply,
+  type SocketPass,
+  type ThreadStub,
+} from "#ports/thread-gateway.ts";
+import { err, ok } from "#shared/result.ts";
+import { NOT_FOUND } from "#durable-objects/agent/access.ts";
+import type { ThreadHost } from "#durable-objects/agent/thread-host.ts";
+import { Connection, NO_STREAM } from "./connection.ts";
+import { Follower } from "./follower.ts";
+import { handleCommand, type Following } from "./handle-command.ts";
+import { takeSnapshot } from "./snapshot.ts";
+import { Tickets } from "./tickets.ts";
+
+export const MAX_SOCKETS = 200;
+const TAG = "holdfast";
+/** The longest that a user token lives, so that no socket outlives every token of its user. */
+const MAX_AUTHORITY_MS = 3_600_000;
+const SERVICE_RESTART = 1012;
+/** The published clients come back after any code but this one and 4000 to 4999. */
+const POLICY_VIOLATION = 1008;
+/** Refused frames in a row after which a client is taken for broken. */
+const MAX_REFUSED = 100;
+
+export interface SocketHubDeps {
+  readonly ctx: Pick<DurableObjectState, "acceptWebSocket" | "getWebSockets">;
+  readonly protocol: SocketProtocol;
+  readonly open: () => ThreadHost;
+  /** The thread's own methods: they check, wake and answer as for any other way in. */
+  readonly thread: ThreadStub;
+}
+
+export class SocketHub implements Following {
+  readonly #deps: SocketHubDeps;
+  readonly #connections = new Map<WebSocket, Connection>();
+  readonly #followers = new Map<Connection, Follower>();
+  readonly #refused = new Map<Connection, number>();
+
+  constructor(deps: SocketHubDeps) {
+    this.#deps = deps;
+  }
+
+  /** The request is one of the gateway's own making. */
+  accept(request: Request): Response {
+    const host = this.#deps.open();
+    const caller = this.#callerOf(request, host);
+    if (!caller.ok) return refusal(caller.error);
+    const access = host.guard(caller.value, () => ok(null));
+    if (!access.ok) return refusal(access.error);
+    if (this.#deps.ctx.getWebSockets(TAG).length >= MAX_SOCKETS) {
+      const message = `This thread has its ${MAX_SOCKETS} sockets; close one first.`;
+      return refusal({ code: "rate_limited", message, detail: {}, retryable: true });
+    }
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.#deps.ctx.acceptWebSocket(server, [TAG]);
+    const { seq } = host.log.head();
+    const connection = Connection.accept(server, { caller: caller.value, seq, now: host.now });
+    this.#connections.set(server, connection);
+    this.#greet(connection, host);
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  /** False for a socket that is not one of these. */
+  async message(socket: WebSocket, data: string | ArrayBuffer): Promise<boolean> {
+    const connection = this.#connection(socket);
+    if (connection === null) return false;
+    const { now } = this.#deps.open();
+    if (now - connection.openedAt > MAX_AUTHORITY_MS) {
+      connection.close(SERVICE_RESTART, "come back with a new ticket");
+      return true;
+    }
+    if (!connection.heard(now)) this.#refuse(connection, TOO_FAST, null);
+    else await this.#handle(connection, data);
+    return true;
+  }
+
+  /** False for a socket that is not one of these. */
+  closed(socket: WebSocket): boolean {
+    const connection = this.#connection(socket);
+    if (connection === null) return false;
+    this.#followers.get(connection)?.stop();
+    this.#followers.delete(connection);
+    this.#refused.delete(connection);
+    this.#connections.delete(socket);
+    return true;
+  }
+
+  /** After anything was appended, or is about to be: whoever is not followed and has not seen the head is. */
+  wake(): void {
+    for (const socket of this.#deps.ctx.getWebSockets(TAG)) {
+      const connection = this.#connection(socket);
+      if (connection !== null) this.follow(connection);
+    }
+  }
+
+  follow(connection: Connection): void {
+    if (this.#followers.has(connection) || !connection.isOpen) return;
+    const follower = new Follower(connection, this.#deps.open(), this.#deps.protocol);
+    this.#followers.set(connection, follower);
+    void this.#run(connection, follower);
+  }
+
+  /** Opens the stream of a run to this connection from `from`, or from the run's beginning. */
+  replay(connection: Connection, stream: Parameters<Following["replay"]>[1]): void {
+    const { id, runId, from, replay } = stream;
+    const start = this.#deps.open().runs.get(runId)?.startSeq;
+    if (start === undefined) return;
+    this.#followers.get(connection)?.stop();
+    this.#followers.delete(connection);
+    connection.quietUntil = Math.max(connection.quietUntil, connection.seq);
+    connection.seq = from ?? start - 1;
+    const continuation = from !== null;
+    const opened = this.#deps.protocol.openStream({ id, runId, replay, continuation });
+    connection.stream = { type: "open", stream: opened, from };
+    this.follow(connection);
+  }
+
+  async #run(connection: Connection, follower: Follower): Promise<void> {
+    try {
+      await follower.run();
+    } finally {
+      if (this.#followers.get(connection) === follower) this.#followers.delete(connection);
+    }
+  }
+
+  async #handle(connection: Connection, data: string | ArrayBuffer): Promise<void> {
+    const { protocol, thread } = this.#deps;
+    const decoded = protocol.decode(data);
+    if (!decoded.ok) {
+      this.#refuse(connection, decoded.error.failure, decoded.error.close);
+      return;
+    }
+    this.#refused.delete(connection);
+    await connection.inTurn(async () => {
+      const host = this.#deps.open();
+      await handleCommand({ hub: this, connection, host, thread, protocol }, decoded.value);
+      connection.persist();
+    });
+  }
+
+  #refuse(connection: Connection, failure: Failure, close: number | null): void {
+    connection.send(this.#deps.protocol.refusal(failure));
+    const refused = (this.#refused.get(connection) ?? 0) + 1;
+    this.#refused.set(connection, refused);
+    if (close !== null) connection.close(close, failure.code);
+    else if (refused > MAX_REFUSED) connection.close(POLICY_VIOLATION, failure.code);
+  }
+
+  #greet(connection: Connection, host: ThreadHost): void {
+    const { protocol } = this.#deps;
+    const { shared, run } = host.runtime.state;
+    const { views, open } = takeSnapshot(host);
+    connection.send(protocol.identity(host.address, shared !== null));
+    if (shared !== null) connection.send(protocol.state(shared));
+    connection.send(
+      protocol.noServers(),
+      protocol.messages(protocol.chatMessages(views, open), true),
+    );
+    if (run === null) return;
+    if (isWaitingForHumans(run)) {
+      connection.waiting = { runId: run.runId, seq: connection.seq };
+      connection.persist();
+      return;
+    }
+    connection.stream = { type: "offered", id: run.runId, runId: run.runId, from: null };
+    connection.send(protocol.resuming(run.runId, null));
+    this.follow(connection);
+  }
+
+  #callerOf(request: Request, host: ThreadHost): Reply<Caller> {
+    const header = request.headers.get(SOCKET_PASS_HEADER);
+    if (header === null) return err(NOT_FOUND);
+    // Set by the gateway, on a request that has nothing of the client's but its WebSocket headers.
+    const pass = JSON.parse(header) as SocketPass;
+    if (pass.type === "caller") return ok(pass.caller);
+    const { database, hasher } = host.storage;
+    const caller = new Tickets(database, hasher).redeem(pass.ticket, host.now);
+    return caller === null ? err(TICKET_USED) : ok(caller);
+  }
+
+  #connection(socket: WebSocket): Connection | null {
+    const known = this.#connections.get(socket);
+    if (known !== undefined) return known;
+    const restored = Connection.restore(socket);
+    if (restored !== null) {
+      restored.stream = NO_STREAM;
+      this.#connections.set(socket, restored);
+    }
+    return restored;
+  }
+}
+
+const TOO_FAST: Failure = {
+  code: "rate_limited",
+  message: "Too many messages; send fewer a second.",
+  detail: {},
+  retryable: true,
+};
+const TICKET_USED: Failure = {
+  code: "unauthenticated",
+  message: "The ticket was used, or is too old.",
+  detail: {},
+  retryable: false,
+};
+
+function refusal(failure: Failure): Response {
+  return Response.json(failure, { status: 400 });
+}
