@@ -26,6 +26,7 @@ import type { AgentManifest, ToolPin } from "#kernel/manifest.ts";
 import { nextEffects } from "#kernel/next-effects.ts";
 import { COMPILER_VERSION, PromptCompiler } from "#kernel/prompt.ts";
 import { pinOf, type ThreadState } from "#kernel/state.ts";
+import { type Json, toWellFormedJson } from "#shared/json.ts";
 import type { Result } from "#shared/result.ts";
 
 export const nodeHasher: Hasher = {
@@ -86,6 +87,8 @@ export interface AnswerSpec {
   readonly finish?: "stop" | "length" | "tool_calls" | "content_filter" | "other";
   readonly output?: OutputCheck | null;
   readonly textCall?: string;
+  /** Instead of text, reasoning and calls: what `readAnswer` made of an answer. */
+  readonly parts?: readonly AnswerPart[];
   readonly costMicros?: number;
   readonly tokens?: number;
 }
@@ -224,7 +227,7 @@ export class KernelDriver {
   answer(spec: AnswerSpec): void {
     const flight = this.#take("call_model");
     const calls = spec.calls ?? [];
-    const parts: AnswerPart[] = [];
+    const parts: AnswerPart[] = [...(spec.parts ?? [])];
     if (spec.reasoning !== undefined)
       parts.push({ type: "reasoning", text: spec.reasoning, meta: null });
     if (spec.text !== undefined) parts.push({ type: "text", text: spec.text });
@@ -469,6 +472,7 @@ export function toEvent(
   stored: Pick<EventHeader, "seq" | "at" | "epoch" | "id">,
 ): ThreadEvent {
   const header: EventHeader = { ...BLANK, ...draft.scope, ...stored, type: draft.type };
-  // A draft and its stored event share one discriminant; the compiler cannot follow it through the spread.
-  return { type: draft.type, header, hash: "", payload: draft.payload } as ThreadEvent;
+  // As the log stores it (L7). A draft and its stored event share one discriminant; the compiler cannot follow it.
+  const payload = toWellFormedJson(draft.payload as unknown as Json);
+  return { type: draft.type, header, hash: "", payload } as unknown as ThreadEvent;
 }

@@ -4,7 +4,8 @@
  */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { isJsonObject, type Json, type JsonObject, toWellFormedJson } from "#shared/json.ts";
+import type { Json, JsonObject } from "#shared/json.ts";
+import { chatHistoryProblem } from "./provider-shapes/chat-history.ts";
 
 export type Frame =
   | { readonly text: string }
@@ -58,7 +59,7 @@ export async function startProviderStub(): Promise<ProviderStub> {
     request.on("end", () => {
       const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as JsonObject;
       requests.push({ headers: request.headers, body });
-      const problem = historyProblem(body["messages"] ?? null);
+      const problem = chatHistoryProblem(body["messages"] ?? null);
       if (problem !== null) {
         refused.push(problem);
         sendJson(response, 400, { error: { message: problem, type: "invalid_request_error" } });
@@ -151,28 +152,4 @@ function toChunks(
     }),
     chunk({ tool_calls: [{ index, function: { arguments: args.slice(half) } }] }),
   ];
-}
-
-/** What providers refuse with 400: calls and results that do not pair, empty text, text that is no Unicode. */
-function historyProblem(messages: Json): string | null {
-  if (!Array.isArray(messages)) return "messages must be a list";
-  let open: string[] = [];
-  for (const message of messages as readonly Json[]) {
-    if (!isJsonObject(message)) return "a message must be an object";
-    const { role, content, tool_calls: calls, tool_call_id: answered } = message;
-    if (role === "tool") {
-      if (typeof answered !== "string" || !open.includes(answered))
-        return `tool result without its call: ${String(answered)}`;
-      open = open.filter((id) => id !== answered);
-    } else if (open.length > 0) return `tool calls without results: ${open.join(", ")}`;
-    if (typeof content === "string" && content.trim() === "" && !Array.isArray(calls))
-      return `empty text in a message of ${String(role)}`;
-    if (toWellFormedJson(message) !== message) return "text is not well-formed Unicode";
-    if (Array.isArray(calls)) {
-      const ids = calls.map((call: Json) => (isJsonObject(call) ? String(call["id"]) : ""));
-      if (new Set(ids).size !== ids.length) return "two calls share an id";
-      open = ids;
-    }
-  }
-  return open.length > 0 ? `tool calls without results: ${open.join(", ")}` : null;
 }

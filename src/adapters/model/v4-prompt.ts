@@ -5,8 +5,8 @@
  * as received, and only in an answer that made calls; reasoning of another model is left out, because its signature would
  * be refused there. Metadata of a tool call travels in the reasoning part directly before it.
  *
- * Owns what providers ask of a history beyond the port's contract: all results of a step in one message, and names of
- * calls that are names, whatever a model once called.
+ * Owns what providers ask of a history beyond the port's contract: all results of a step in one message, nothing between
+ * calls and their results, and names of calls that are names, whatever a model once called.
  */
 import type {
   LanguageModelV4CallOptions,
@@ -119,9 +119,12 @@ function toAssistantContent(
   const content: AssistantContent[] = [];
   const hasCalls = message.content.some((part) => part.type === "call");
   let nextCall: JsonObject | null = null;
+  let firstCall: number | null = null;
   for (const part of message.content) {
     if (part.type === "text") {
-      content.push({ type: "text", text: part.text });
+      // What was said after a call would stand between that call and its result.
+      content.splice(firstCall ?? content.length, 0, { type: "text", text: part.text });
+      if (firstCall !== null) firstCall += 1;
     } else if (part.type === "reasoning") {
       const meta = readMeta(part, origin);
       if (meta === null || !hasCalls) continue;
@@ -129,6 +132,7 @@ function toAssistantContent(
       if (part.text !== "" || meta.part !== null)
         content.push({ type: "reasoning", text: part.text, ...providerOptions(meta.part) });
     } else {
+      firstCall ??= content.length;
       content.push({
         type: "tool-call",
         toolCallId: part.callId,
