@@ -14,7 +14,13 @@ import { SqliteWorkspace } from "#adapters/workspace/sqlite-workspace.ts";
 import { verifyChain } from "#audit/hash-chain.ts";
 import type { Receipt } from "#kernel/commands.ts";
 import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
-import type { Delivery, ThreadEvent, ThreadEvents, ThreadEventType } from "#kernel/events.ts";
+import type {
+  DecisionVerb,
+  Delivery,
+  ThreadEvent,
+  ThreadEvents,
+  ThreadEventType,
+} from "#kernel/events.ts";
 import type { AgentManifest, ToolPin } from "#kernel/manifest.ts";
 import type { EventLog } from "#ports/event-log.ts";
 import type { Model, OutputSpec } from "#ports/model.ts";
@@ -124,6 +130,31 @@ export class ThreadHarness {
   cancel(runId: string): Result<Receipt, SubmitRefusal> {
     const context = { actor: "usr_1", idempotencyKey: null, bodyDigest: digest({ runId }) };
     return this.runtime.submit({ type: "cancel_run", runId, reason: "enough" }, context);
+  }
+
+  /** Decides as `usr_1`; the answer is taken as it is, as its schema is the host's to check. */
+  decide(
+    approvalId: string,
+    decision: DecisionVerb,
+    said: { readonly comment?: string; readonly answer?: Json } = {},
+  ): Result<Receipt, SubmitRefusal> {
+    const { comment = null, answer = null } = said;
+    const at = this.clock.now();
+    return this.runtime.submit(
+      { type: "decide_approval", approvalId, decision, comment, answer, at },
+      {
+        actor: "usr_1",
+        idempotencyKey: null,
+        bodyDigest: digest({ approvalId, decision, comment, answer }),
+      },
+    );
+  }
+  /** Ids of the approvals that nobody has decided, oldest first. */
+  openApprovals(): readonly string[] {
+    const decided = new Set(this.of("approval.decided").map(({ header }) => header.cause));
+    return this.of("approval.requested")
+      .map(({ header }) => header.id)
+      .filter((id) => !decided.has(id));
   }
 
   /** Drives until nothing is left, moving the clock to each time it waits for. */

@@ -199,11 +199,39 @@ describe("refusals", () => {
       tools: [world.tool("refund", "once", undefined, { approval: "always" })],
     });
     thread.send("refund");
+    await thread.runtime.drive();
+    expect(thread.of("approval.requested")).toHaveLength(1);
     await thread.finish();
     expect(world.executions).toEqual([]);
     expect(thread.of("tool.refused").map(({ payload }) => payload?.refusal.code)).toEqual([
-      "approval_required",
+      "approval_expired",
     ]);
+  });
+
+  test("[T10] nor by a policy that allows it", async () => {
+    const world = new World();
+    const thread = new ThreadHarness({
+      model: new ScriptModel([ask(["refund"]), say("asked")]),
+      tools: [world.tool("refund", "once", undefined, { approval: "always" })],
+      hooks: { policy: { check: () => ({ allow: true, verdict: "anything goes" }) } },
+    });
+    thread.send("refund");
+    await thread.runtime.drive();
+    expect(world.executions).toEqual([]);
+    expect(thread.openApprovals()).toHaveLength(1);
+  });
+
+  test("[T10] an effect that nobody can be asked about is refused when the policy asks", async () => {
+    const model = new ScriptModel([say("never sent")]);
+    const thread = new ThreadHarness({
+      model,
+      hooks: { policy: { check: () => ({ allow: "ask", message: "models need a person here" }) } },
+    });
+    thread.send("hello");
+    await thread.finish();
+    expect(model.requests).toEqual([]);
+    expect(thread.types()).not.toContain("approval.requested");
+    expect(thread.run("run_1").status).toBe("failed");
   });
 });
 
