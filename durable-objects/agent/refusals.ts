@@ -13,6 +13,13 @@ export const UNDEPLOYED: Failure = {
   retryable: false,
 };
 
+const MISSING = {
+  run_unknown: "no such run",
+  message_unknown: "no such message among those that a prompt has held",
+  branch_unknown: "no such branch",
+  file_missing: "no such file",
+} as const;
+
 export function toFailure(refusal: SubmitRefusal): Failure {
   switch (refusal.reason) {
     case "thread_exists":
@@ -26,7 +33,10 @@ export function toFailure(refusal: SubmitRefusal): Failure {
         { runId: refusal.runId },
       );
     case "run_unknown":
-      return failure("not_found", "no such run");
+    case "message_unknown":
+    case "branch_unknown":
+    case "file_missing":
+      return failure("not_found", MISSING[refusal.reason]);
     case "run_not_active":
       return failure("run_not_active", `the run has ended as ${refusal.status}`, {
         status: refusal.status,
@@ -48,10 +58,6 @@ export function toFailure(refusal: SubmitRefusal): Failure {
       );
     case "message_empty":
       return failure("invalid_request", "the message is empty");
-    case "message_unknown":
-      return failure("not_found", "no such message in a prompt of this thread");
-    case "branch_unknown":
-      return failure("not_found", "no such branch");
     case "approval_not_open":
       return failure("approval_already_decided", "this approval is not open");
     case "approval_overdue":
@@ -64,8 +70,6 @@ export function toFailure(refusal: SubmitRefusal): Failure {
           : "this is a call: approve it, or deny",
         { kind: refusal.kind },
       );
-    case "file_missing":
-      return failure("not_found", "no such file");
     case "idempotency_conflict":
       return failure(
         "idempotency_conflict",

@@ -53,7 +53,8 @@ export class Api {
   }
 
   send(thread, text) {
-    const json = { text, messageId: `msg-${randomUUID()}` };
+    const { delivery } = this.#options;
+    const json = { text, delivery, messageId: `msg-${randomUUID()}` };
     return this.#json("POST", `${this.#threadPath(thread)}/messages`, { json });
   }
 
@@ -63,6 +64,14 @@ export class Api {
 
   cancel(thread, runId) {
     return this.#json("POST", `${this.#threadPath(thread)}/runs/${runId}/cancel`, { json: {} });
+  }
+
+  regenerate(thread, messageId) {
+    return this.#json("POST", `${this.#threadPath(thread)}/messages/${messageId}/regenerate`);
+  }
+
+  clear(thread) {
+    return this.#json("POST", `${this.#threadPath(thread)}/clear`);
   }
 
   /** The response of an event stream, continued after `lastEventId`. */
@@ -85,7 +94,8 @@ export class Api {
       signal,
       headers: {
         authorization: `Bearer ${this.#options.key}`,
-        ...(body === undefined ? {} : { "content-type": type, "idempotency-key": randomUUID() }),
+        ...(method === "GET" ? {} : { "idempotency-key": randomUUID() }),
+        ...(body === undefined ? {} : { "content-type": type }),
         ...headers,
       },
       body,

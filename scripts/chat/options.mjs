@@ -13,6 +13,7 @@ Without a question it is a conversation; with one it answers and ends, with a no
 
   --file PATH     put a file into the agent's workspace first; may be given several times
   --agent NAME    default analyst
+  --delivery D    when a run is active: queue (default), steer, reject or interrupt
   --thread ID     go on with a thread instead of beginning one
   --url URL       default: the server that npm start runs
   --key KEY       default: the key that npm start made, or HOLDFAST_KEY
@@ -24,6 +25,7 @@ export function parseOptions(argv) {
     allowPositionals: true,
     options: {
       agent: { type: "string", default: "analyst" },
+      delivery: { type: "string", default: "queue" },
       thread: { type: "string" },
       file: { type: "string", multiple: true, default: [] },
       url: { type: "string" },
@@ -39,6 +41,7 @@ export function parseOptions(argv) {
     agent: values.agent,
     thread: values.thread ?? newThreadId(),
     isNewThread: values.thread === undefined,
+    delivery: values.delivery,
     files: values.file,
     question: positionals.length === 0 ? null : positionals.join(" "),
     key: values.key ?? process.env.HOLDFAST_KEY ?? readDev()?.key ?? null,

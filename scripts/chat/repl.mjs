@@ -3,6 +3,8 @@ import { createInterface } from "node:readline/promises";
 
 const HELP = `  /file PATH   upload a file into the workspace
   /files       list the workspace
+  /again       another answer to the last question
+  /clear       forget what was said; files and log stay
   /cancel      cancel the run in progress (or Ctrl-C)
   /new         begin another thread
   /quit        leave (or Ctrl-D)`;
@@ -10,9 +12,14 @@ const HELP = `  /file PATH   upload a file into the workspace
 export async function converse({ session, renderer, onInterrupt }) {
   const input = createInterface({ input: process.stdin, output: process.stdout, historySize: 200 });
   input.on("SIGINT", onInterrupt);
+  // Piped lines end before they are all answered, and a closed interface has no prompt.
+  let closed = false;
+  input.once("close", () => (closed = true));
   const commands = {
     file: (path) => session.upload(path),
     files: () => session.listFiles(),
+    again: () => session.again(),
+    clear: () => session.clear(),
     cancel: () => session.cancel(),
     new: () => {
       session.begin();
@@ -34,6 +41,6 @@ export async function converse({ session, renderer, onInterrupt }) {
       renderer.problem(error.message);
     }
     if (name === "quit") return;
-    input.prompt();
+    if (!closed) input.prompt();
   }
 }

@@ -10,6 +10,7 @@ export class Session {
   #thread;
   #opened = false;
   #active = null;
+  #messageId = null;
 
   constructor({ api, renderer, thread }) {
     this.#api = api;
@@ -32,6 +33,7 @@ export class Session {
   begin() {
     this.#thread = newThreadId();
     this.#opened = false;
+    this.#messageId = null;
   }
 
   async #open() {
@@ -59,7 +61,25 @@ export class Session {
   /** Resolves with whether the run completed. */
   async ask(text) {
     await this.#open();
-    const receipt = await this.#api.send(this.#thread, text);
+    return this.#follow(await this.#api.send(this.#thread, text));
+  }
+
+  /** Another answer to the last question; the one it had stays in the log. */
+  async again() {
+    if (this.#messageId === null) return this.#renderer.note("nothing was asked yet");
+    return this.#follow(await this.#api.regenerate(this.#thread, this.#messageId));
+  }
+
+  /** Begins with an empty window in the same thread, files and log included. */
+  async clear() {
+    await this.#open();
+    await this.#api.clear(this.#thread);
+    this.#messageId = null;
+    this.#renderer.note("cleared; files and log stay");
+  }
+
+  async #follow(receipt) {
+    this.#messageId = receipt.messageId;
     const stop = new AbortController();
     this.#active = { runId: receipt.runId, stop, cancelling: false };
     try {

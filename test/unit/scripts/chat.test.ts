@@ -43,8 +43,9 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
       response.write(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
     }
     response.end();
-  } else if (url.endsWith("/messages")) {
-    json({ seq: 2, runId: "run-1", stream: "/v1/agents/analyst/threads/t/events?run=run-1" }, 202);
+  } else if (/\/(messages|regenerate)$/.test(url)) {
+    const stream = "/v1/agents/analyst/threads/t/events?run=run-1";
+    json({ seq: 2, runId: "run-1", messageId: "m-1", stream }, 202);
   } else if (url.endsWith("/runs/run-1")) json({ runId: "run-1", recoveryMicros: 0, ...runView });
   else if (method === "GET") json({ code: "not_found", detail: "no such thread" }, 404);
   else json({}, 201);
@@ -64,12 +65,21 @@ afterEach(async () => {
 });
 
 function chat(...args: readonly string[]): Promise<{ code: number | null; output: string }> {
+  return converse([], ...args);
+}
+
+/** With lines, as typed at the prompt and then left. */
+function converse(
+  lines: readonly string[],
+  ...args: readonly string[]
+): Promise<{ code: number | null; output: string }> {
   const { port } = server.address() as AddressInfo;
   const where = ["--url", `http://127.0.0.1:${port}`, "--key", "hf_test"];
   const child = spawn(process.execPath, [CHAT, ...where, ...args], {
     env: { ...process.env, INIT_CWD: folder },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
+  child.stdin.end(lines.map((line) => `${line}\n`).join(""));
   let output = "";
   child.stdout.on("data", (text) => (output += String(text)));
   child.stderr.on("data", (text) => (output += String(text)));
@@ -119,6 +129,31 @@ describe("npm run chat", () => {
     expect(output).toContain("discarded");
     expect(output).toMatch(/\nHalf done\.\n/);
     expect(code).toBe(0);
+  });
+
+  it("sends with the delivery that it is told", async () => {
+    connections = [[event(3, "run.completed", { finish: "stop" })]];
+    await chat("--delivery", "interrupt", "stop that");
+    const sent = requests.find(({ url }) => url.endsWith("/messages"));
+    expect(JSON.parse(sent?.body ?? "")).toMatchObject({
+      text: "stop that",
+      delivery: "interrupt",
+    });
+  });
+
+  it("asks for another answer to the last question, and clears, from the prompt", async () => {
+    connections = [
+      [answer(3, "First."), event(4, "run.completed", { finish: "stop" })],
+      [answer(6, "Second."), event(7, "run.completed", { finish: "stop" })],
+    ];
+    const { output } = await converse(["/again", "ask", "/again", "/clear", "/again", "/quit"]);
+    expect(output.match(/nothing was asked yet/g)).toHaveLength(2);
+    expect(output).toContain("First.");
+    expect(output).toContain("Second.");
+    const posts = requests.flatMap(({ method, url }) =>
+      method === "POST" ? [url.replace(/.*\/threads(\/chat-[^/]*)?/, "")] : [],
+    );
+    expect(posts).toEqual(["", "/messages", "/messages/m-1/regenerate", "/clear"]);
   });
 
   it("ends with a non-zero code and the reason when the run failed", async () => {
