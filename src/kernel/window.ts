@@ -31,14 +31,25 @@ export function windowTokens(entries: readonly WindowEntry[]): number {
 
 /** The same array when nothing had to go. */
 export function trimWindow(
-  entries: readonly WindowEntry[],
+  window: readonly WindowEntry[],
   bounds: TrimBounds,
 ): readonly WindowEntry[] {
+  const entries = fromFirstTurn(window);
   if (entries.length <= MAX_ENTRIES && windowTokens(entries) <= bounds.budget) return entries;
   const capped = entries.map((entry) => cutEntry(entry, Math.floor(bounds.budget * MAX_SHARE)));
   if (capped.length <= MAX_ENTRIES && windowTokens(capped) <= bounds.budget) return capped;
   const kept = dropOldest(capped, bounds);
   return cutLargest(kept, bounds.budget);
+}
+
+/** A prompt begins with a user's turn. What stood there may have moved away, as a plan does that was made anew. */
+function fromFirstTurn(entries: readonly WindowEntry[]): readonly WindowEntry[] {
+  const first = entries.findIndex(opensTurn);
+  return first <= 0 ? entries : entries.slice(first);
+}
+
+function opensTurn({ kind }: WindowEntry): boolean {
+  return kind === "user" || kind === "context";
 }
 
 function dropOldest(entries: readonly WindowEntry[], bounds: TrimBounds): readonly WindowEntry[] {
@@ -50,14 +61,14 @@ function dropOldest(entries: readonly WindowEntry[], bounds: TrimBounds): readon
   let count = entries.length;
   let hasHead = false;
   for (const entry of entries) {
-    const opensTurn = entry.kind === "user" || entry.kind === "context";
+    const isHead = opensTurn(entry);
     if (kept.has(entry.unit)) {
-      hasHead ||= opensTurn;
+      hasHead ||= isHead;
       continue;
     }
     const fits = tokens <= target && count <= maxEntries;
     // All after the first unit that stays may stay. A prompt begins with a user's turn, so a leading step goes too.
-    if (fits && !dropped.has(entry.unit) && (hasHead || opensTurn)) break;
+    if (fits && !dropped.has(entry.unit) && (hasHead || isHead)) break;
     dropped.add(entry.unit);
     tokens -= entry.tokens + MESSAGE_OVERHEAD;
     count -= 1;

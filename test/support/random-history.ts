@@ -67,11 +67,11 @@ const FINISHES: readonly FinishReason[] = [
 export function randomHistory(seed: number, shape: ProviderShape): readonly ModelRequest[] {
   const random = new Random(seed);
   const driver = new KernelDriver({ contextTokens: random.pick([900, 1_500, 8_000]) }).create();
-  driver.send(random.pick(TEXTS));
+  driver.send(random.pick(["begin", "half \uD83D", LONG]));
   for (let count = 6 + random.below(28); count > 0; count -= 1) act(driver, random, shape);
   settle(driver);
   if (random.below(4) === 0) erase(driver, random);
-  driver.send(random.pick(TEXTS));
+  driver.send(random.pick(["and now?", "\uDD11", LONG]));
   driver.pumpAll();
   const { manifest } = driver;
   const last = driver.prompts.at(-1);

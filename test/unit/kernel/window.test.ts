@@ -38,6 +38,11 @@ describe("trimming", () => {
     expect(seqs(trimWindow(window, { budget: 130, planSeq: null }))).toEqual([4, 5, 6]);
   });
 
+  test("[K8] drops a step that lost what stood before it, also where all fits", () => {
+    const window = [...step(1, 10), entry(3, "user", 10), ...step(4, 10), entry(6, "context", 10)];
+    expect(seqs(trimWindow(window, { budget: 1_000, planSeq: 6 }))).toEqual([3, 4, 5, 6]);
+  });
+
   test("[K8] keeps the newest user message when the steps after it do not fit, and the newest step", () => {
     const window = [entry(1, "user", 10), ...step(2, 40), ...step(4, 40), ...step(6, 10)];
     expect(seqs(trimWindow(window, { budget: 150, planSeq: null }))).toEqual([1, 6, 7]);
