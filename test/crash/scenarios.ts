@@ -6,6 +6,7 @@ import type { Tool } from "#ports/tool.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import { ask, say, type ScriptPart } from "#test/support/scripted-model.ts";
 import type { ThreadHarness } from "#test/support/thread-harness.ts";
+import { askHuman } from "#tools/ask-human.ts";
 import { hangUntilAborted, type World } from "#test/support/world.ts";
 
 export interface Scenario {
@@ -25,6 +26,22 @@ export function effectTools(world: World): readonly Tool[] {
 async function sendAndFinish(thread: ThreadHarness): Promise<void> {
   thread.send("go", { key: "k1", messageId: "msg_1", runId: "run_1" });
   await thread.finish();
+}
+
+/** Decides newest first, whatever is open, until nothing is: what says no in its arguments is denied. */
+async function decideAll(thread: ThreadHarness): Promise<void> {
+  for (;;) {
+    const result = await thread.runtime.drive();
+    const id = thread.openApprovals().at(-1);
+    if (id === undefined) {
+      if (result.next === "idle") return;
+      thread.clock.set(result.at);
+      continue;
+    }
+    const request = thread.of("approval.requested").find(({ header }) => header.id === id);
+    if (request?.payload?.kind === "question") thread.decide(id, "answer", { answer: "blue" });
+    else thread.decide(id, request?.payload?.args?.["deny"] === true ? "deny" : "approve");
+  }
 }
 
 /** Ends when `condition` holds, or the drive does; it never hangs a test. */
@@ -83,6 +100,23 @@ export const SCENARIOS: readonly Scenario[] = [
       thread.send("two", { key: "k2", messageId: "msg_2", runId: "run_2" });
       thread.send("three", { key: "k3", messageId: "msg_3", runId: "run_3" });
       await thread.finish();
+    },
+  },
+  {
+    name: "approvals of all four effects and a question, decided in another order",
+    script: [
+      ask(["once"], ["free"], ["reconcile"], ["ask_human", { question: "Which?" }], ["idempotent"]),
+      ask(["read"], ["once", { deny: true }], ["once", { n: 2 }]),
+      say("done"),
+    ],
+    tools: (world) => [
+      ...EFFECTS.map((effect) => world.tool(effect, effect, undefined, { approval: "always" })),
+      world.tool("free", "read"),
+      askHuman,
+    ],
+    play: async (thread) => {
+      thread.send("go", { key: "k1", messageId: "msg_1", runId: "run_1" });
+      await decideAll(thread);
     },
   },
   {
