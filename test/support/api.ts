@@ -38,7 +38,7 @@ export class Api {
   }
 
   /** A client with a service key of `tenant`; makes the tables of D1 on first use. */
-  static async service(tenant: string): Promise<Api> {
+  static async service(tenant: string, scopes: readonly string[] = SERVICE_SCOPES): Promise<Api> {
     const { DB } = env as unknown as ApiEnv;
     await createTables(DB);
     const key = `hf_${toBase64Url(crypto.getRandomValues(new Uint8Array(32)))}`;
@@ -49,7 +49,7 @@ export class Api {
     await DB.prepare(
       "INSERT INTO api_keys (id, tenant, kind, name, hash, scopes, created_at) VALUES (?, ?, 'service', 'test', ?, ?, ?)",
     )
-      .bind(crypto.randomUUID(), tenant, hash, SERVICE_SCOPES.join(" "), Date.now())
+      .bind(crypto.randomUUID(), tenant, hash, scopes.join(" "), Date.now())
       .run();
     return new Api(key);
   }
