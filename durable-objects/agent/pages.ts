@@ -27,9 +27,11 @@ export function takePage<E, T>(
   const items: T[] = [];
   let position = page.after;
   let bytes = 0;
-  while (position < head && position - page.after < MAX_SCANNED) {
+  let scanned = 0;
+  while (position < head && scanned < MAX_SCANNED) {
     const slice = source.read(position + 1, SLICE);
     if (slice.length === 0) break;
+    scanned += slice.length;
     for (const event of slice) {
       const item = source.item(event);
       const size = item === null ? 0 : source.bytes(event);

@@ -257,7 +257,14 @@ function toKeys(
   { actor, idempotencyKey }: CommandContext,
 ): readonly string[] {
   const keys = idempotencyKey === null ? [] : [`key:${actor}:${idempotencyKey}`];
-  return command.type === "send_message"
-    ? [...keys, `message:${actor}:${command.messageId}`]
-    : keys;
+  const messageId = newMessageId(command);
+  return messageId === null ? keys : [...keys, `message:${actor}:${messageId}`];
+}
+
+function newMessageId(command: ThreadCommand): string | null {
+  if (command.type === "send_message") return command.messageId;
+  // A message that is answered again is none of its own.
+  if (command.type !== "start_branch" || command.run === null || command.run.seq !== null)
+    return null;
+  return command.run.messageId;
 }
