@@ -4,6 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { NodeSqlite } from "#adapters/sql/node-sqlite.ts";
+import { BranchDriver } from "#test/support/branch-driver.ts";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
 import type { Delivery } from "#kernel/events.ts";
 import type { Model, ModelCallOptions, ModelPart, ModelRequest } from "#ports/model.ts";
@@ -15,7 +16,7 @@ import { World } from "#test/support/world.ts";
 
 const SCHEDULES = 10_000;
 const EFFECTS = ["read", "idempotent", "reconcile", "once"] as const;
-const DELIVERIES: readonly Delivery[] = ["queue", "steer", "reject"];
+const DELIVERIES: readonly Delivery[] = ["queue", "steer", "reject", "interrupt"];
 
 /** Mulberry32. */
 function createRandom(seed: number): (below: number) => number {
@@ -96,6 +97,7 @@ class Schedule {
   readonly model: RandomModel;
   readonly thread: ThreadHarness;
   readonly faults: unknown[] = [];
+  #minted = 0;
   readonly #left: ThreadRuntime[] = [];
   readonly #sent: { readonly id: number; readonly delivery: Delivery }[] = [];
 
@@ -128,7 +130,7 @@ class Schedule {
   }
 
   #act(): void {
-    switch (this.random(8)) {
+    switch (this.random(9)) {
       case 0:
         // The old process is left as it is: what it still has in flight arrives later, and must be refused.
         this.#reopen();
@@ -139,7 +141,7 @@ class Schedule {
         this.#reopen();
         return;
       case 2:
-        return this.#send(this.#sent.length + 1, DELIVERIES[this.random(3)] ?? "queue");
+        return this.#send(this.#sent.length + 1, DELIVERIES[this.random(4)] ?? "queue");
       case 3: {
         const again = this.#sent[this.random(this.#sent.length)];
         return again === undefined ? undefined : this.#send(again.id, again.delivery);
@@ -151,8 +153,36 @@ class Schedule {
       }
       case 5:
         return this.thread.timers.advance(this.random(2_000));
+      case 6:
+        this.#command(() => this.#branch());
+        return;
       default:
         return this.inFlight.release(this.random);
+    }
+  }
+
+  /** Refused while a run is live, which is most of the time. */
+  #branch(): { readonly ok: boolean } {
+    const { runtime, manifest, definition, log } = this.thread;
+    const context = { actor: "usr_1", idempotencyKey: null, bodyDigest: "" };
+    const branches = new BranchDriver(
+      {
+        state: runtime.state,
+        manifest,
+        definition,
+        mint: (prefix) => `${prefix}_b${(this.#minted += 1)}`,
+        command: (command) => runtime.submit(command, context),
+      },
+      log,
+    );
+    const names = branches.names();
+    switch (this.random(3)) {
+      case 0:
+        return branches.regenerate();
+      case 1:
+        return branches.clear();
+      default:
+        return branches.select(names[this.random(names.length)] ?? "main");
     }
   }
 
@@ -193,6 +223,7 @@ class Schedule {
 }
 
 interface Seen {
+  readonly branched: number;
   readonly interrupted: number;
   readonly late: number;
 }
@@ -224,7 +255,11 @@ function check({ thread, model, world, faults }: Schedule): Seen {
   expect(new Set(messages).size).toBe(messages.length);
   const count = (...types: readonly string[]): number =>
     events.filter(({ type }) => types.includes(type)).length;
-  return { interrupted: count("tool.interrupted", "model.interrupted"), late: count("tool.late") };
+  return {
+    branched: count("branch.started", "branch.selected"),
+    interrupted: count("tool.interrupted", "model.interrupted"),
+    late: count("tool.late"),
+  };
 }
 
 /** Migrating a fresh database costs more than a whole schedule, so one is emptied and used again. */
@@ -235,12 +270,13 @@ function empty(database: NodeSqlite): void {
   for (const { name } of tables) database.exec(`DELETE FROM ${String(name)}`);
 }
 
-test(`[G1] [G9] [G10] [K2] [K3] [K4] [K7] [K14] [K16] ${SCHEDULES} random schedules: no corrupt log, no second effect, no invalid prompt, every run ends`, async () => {
+test(`[G1] [G9] [G10] [K2] [K3] [K4] [K7] [K14] [K16] [K44] ${SCHEDULES} random schedules: no corrupt log, no second effect, no invalid prompt, every run ends`, async () => {
   const database = new NodeSqlite();
   const only = Number(process.env["SEED"] ?? 0);
   const seeds = only > 0 ? [only] : Array.from({ length: SCHEDULES }, (_, index) => index + 1);
   let interrupted = 0;
   let late = 0;
+  let branched = 0;
   for (const seed of seeds) {
     const schedule = new Schedule(seed, database);
     try {
@@ -248,6 +284,7 @@ test(`[G1] [G9] [G10] [K2] [K3] [K4] [K7] [K14] [K16] ${SCHEDULES} random schedu
       const seen = check(schedule);
       interrupted += seen.interrupted;
       late += seen.late;
+      branched += seen.branched;
     } catch (error) {
       const story = schedule.thread
         .events()
@@ -262,4 +299,5 @@ test(`[G1] [G9] [G10] [K2] [K3] [K4] [K7] [K14] [K16] ${SCHEDULES} random schedu
   // The schedules must reach what they are for, or the test proves nothing.
   if (only === 0) expect(interrupted).toBeGreaterThan(SCHEDULES / 10);
   if (only === 0) expect(late).toBeGreaterThan(0);
+  if (only === 0) expect(branched).toBeGreaterThan(SCHEDULES / 20);
 }, 300_000);

@@ -217,7 +217,7 @@ function assertValidPrompt(messages: readonly PromptMessage[]): void {
 function play(actions: readonly Action[], contextTokens: number): KernelDriver {
   const driver = new KernelDriver({ contextTokens }).create();
   driver.send("begin");
-  const branches = new BranchDriver(driver);
+  const branches = new BranchDriver(driver, logOf(driver));
   for (const action of actions) act({ driver, branches }, action);
   finish(driver);
   return driver;
@@ -347,7 +347,7 @@ describe("any schedule of branches", () => {
     fc.assert(
       fc.property(schedule, (actions) => {
         const driver = play(actions, 1_500);
-        const branches = new BranchDriver(driver);
+        const branches = new BranchDriver(driver, logOf(driver));
         const { events, state } = driver;
         const segments = branches.history.segments(state);
         expect(segments.flatMap(({ from, to }) => [from, to + 1])).toEqual([

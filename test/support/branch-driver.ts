@@ -1,18 +1,30 @@
-/** Branch commands for a KernelDriver: what a host does, over the driver's array of events. */
+/** Branch commands: what a host does with them, over a KernelDriver or a whole runtime. */
 import { leftWindow } from "#kernel/branch.ts";
-import type { BranchRun, Receipt, Rejection } from "#kernel/commands.ts";
+import type { BranchRun, Receipt, ThreadCommand } from "#kernel/commands.ts";
 import { BranchHistory } from "#runner/branch-history.ts";
 import { findInput, pointBefore } from "#runner/branch-point.ts";
 import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import type { AgentManifest } from "#kernel/manifest.ts";
+import type { ThreadState } from "#kernel/state.ts";
 import type { EventLog } from "#ports/event-log.ts";
 import type { Result } from "#shared/result.ts";
 import type { KernelDriver } from "./kernel-driver.ts";
 
-type Answer = Result<Omit<Receipt, "seq">, Rejection>;
+type Answer = Result<Omit<Receipt, "seq">, { readonly reason: string }>;
+type ThreadLog = Pick<EventLog<ThreadEvents>, "get" | "read">;
+
+export interface BranchHost {
+  readonly state: ThreadState;
+  readonly manifest: AgentManifest;
+  readonly definition: string;
+  mint(prefix: string): string;
+  command(command: ThreadCommand): Answer;
+}
+
 const UNKNOWN = { ok: false, error: { reason: "message_unknown" } } as const;
 
 /** The driver's events as a log that can be read. */
-export function logOf(driver: KernelDriver): Pick<EventLog<ThreadEvents>, "get" | "read"> {
+export function logOf(driver: KernelDriver): ThreadLog {
   return {
     get: (seq) => driver.events[seq - 1] ?? null,
     read({ from = 1, to = driver.events.length, limit = 500, reverse = false } = {}) {
@@ -23,12 +35,14 @@ export function logOf(driver: KernelDriver): Pick<EventLog<ThreadEvents>, "get" 
 }
 
 export class BranchDriver {
-  readonly #driver: KernelDriver;
+  readonly #driver: BranchHost;
+  readonly #log: ThreadLog;
   readonly history: BranchHistory;
 
-  constructor(driver: KernelDriver) {
+  constructor(driver: BranchHost, log: ThreadLog) {
     this.#driver = driver;
-    this.history = new BranchHistory(logOf(driver));
+    this.#log = log;
+    this.history = new BranchHistory(log);
   }
 
   /** Null for the newest message. */
@@ -56,9 +70,8 @@ export class BranchDriver {
 
   select(branch: string): Answer {
     const left = this.history.leftBy(this.#driver.state, branch)?.payload ?? null;
-    const log = logOf(this.#driver);
     const window =
-      left === null ? { entries: [], plan: [] } : leftWindow(left, (seq) => log.get(seq));
+      left === null ? { entries: [], plan: [] } : leftWindow(left, (seq) => this.#log.get(seq));
     return this.#driver.command({ type: "select_branch", branch, window });
   }
 
@@ -68,7 +81,7 @@ export class BranchDriver {
 
   #find(messageId: string | null, replaced: boolean): ReturnType<typeof pointBefore> {
     const { state } = this.#driver;
-    const source = { log: logOf(this.#driver), history: this.history, state };
+    const source = { log: this.#log, history: this.history, state };
     const input = findInput(source, messageId);
     return input === null ? null : pointBefore(source, input, { replaced });
   }

@@ -91,6 +91,10 @@ export class ThreadHarness {
     if (!this.runtime.state.created) this.create();
   }
 
+  get definition(): string {
+    return digest(this.manifest as unknown as Json);
+  }
+
   /** The process dies here and starts again: nothing of the old one may write any more. */
   reopen(): void {
     ({
@@ -118,8 +122,7 @@ export class ThreadHarness {
       output = null,
       key = null,
     } = sending;
-    const { manifest } = this;
-    const definition = digest(manifest as unknown as Json);
+    const { manifest, definition } = this;
     const body = digest({ text, delivery, output } as unknown as Json);
     return this.runtime.submit(
       { type: "send_message", messageId, runId, text, delivery, output, manifest, definition },

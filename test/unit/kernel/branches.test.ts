@@ -9,7 +9,7 @@ import { KernelDriver, MANIFEST, nodeHasher } from "#test/support/kernel-driver.
 
 const start = (): { driver: KernelDriver; branches: BranchDriver } => {
   const driver = new KernelDriver().create();
-  return { driver, branches: new BranchDriver(driver) };
+  return { driver, branches: new BranchDriver(driver, logOf(driver)) };
 };
 
 function turn(driver: KernelDriver, text: string, answer: string): void {
@@ -260,7 +260,7 @@ describe("another text", () => {
 
   test("[K42] reaches a message that has been trimmed from the window", () => {
     const driver = new KernelDriver({ contextTokens: 900 }).create();
-    const branches = new BranchDriver(driver);
+    const branches = new BranchDriver(driver, logOf(driver));
     for (let i = 0; i < 30; i += 1) turn(driver, `q${i} ${"words ".repeat(40)}`, `a${i}`);
     expect(prompt(driver)[0]).not.toMatch(/^q5 /);
     value(branches.edit(`m-q5 ${"words ".repeat(40)}`, "new five"));
