@@ -235,7 +235,7 @@ describe("a decision", () => {
     const reader = await Api.service("waits", ["threads:read", "threads:write"]);
     const refused = await decide(thread, id, { decision: "approve" }, { by: reader });
     expect(refused).toMatchObject({ status: 403, body: { code: "forbidden" } });
-    const decider = await Api.service("waits", ["approvals:decide"]);
+    const decider = await Api.service("waits", ["threads:read", "approvals:decide"]);
     const decided = await decide(thread, id, { decision: "deny" }, { by: decider });
     expect(decided).toMatchObject({ status: 200, body: { decision: "denied" } });
   });

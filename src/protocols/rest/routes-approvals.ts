@@ -60,8 +60,8 @@ export function addApprovalRoutes(router: Router, deps: RestDeps): void {
     summary:
       "Approve, deny or answer. Decided once: a later attempt is 409 with the decision and who made it. " +
       "The thread's owner decides with threads:write, anybody else of the tenant with approvals:decide",
-    // Which of the two scopes is needed follows from the owner, whom only the object knows (A8).
-    scope: null,
+    // Nobody decides what it may not read. Which scope it needs beside follows from the owner, whom the object knows (A8).
+    scope: "threads:read",
     params: ApprovalParams,
     query: NoQuery,
     body: { schema: DecisionBody },

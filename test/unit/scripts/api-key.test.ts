@@ -35,7 +35,14 @@ describe("keys made by the script", () => {
         tenant: "acme",
         kind: "service",
         id,
-        scopes: ["threads:read", "threads:write", "files:read", "files:write", "tokens:mint"],
+        scopes: [
+          "threads:read",
+          "threads:write",
+          "files:read",
+          "files:write",
+          "approvals:decide",
+          "tokens:mint",
+        ],
       },
     });
     expect(sql).not.toContain(key);
