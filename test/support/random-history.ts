@@ -64,7 +64,8 @@ const FINISHES: readonly FinishReason[] = [
   "other",
 ];
 
-export function randomHistory(seed: number, shape: ProviderShape): readonly ModelRequest[] {
+/** The last request of the history, or any one of it. */
+export function randomHistory(seed: number, shape: ProviderShape): ModelRequest {
   const random = new Random(seed);
   const driver = new KernelDriver({ contextTokens: random.pick([900, 1_500, 8_000]) }).create();
   driver.send(random.pick(["begin", "half \uD83D", LONG]));
@@ -74,11 +75,10 @@ export function randomHistory(seed: number, shape: ProviderShape): readonly Mode
   driver.send(random.pick(["and now?", "\uDD11", LONG]));
   driver.pumpAll();
   const { manifest } = driver;
-  const last = driver.prompts.at(-1);
-  const any = driver.prompts[random.below(driver.prompts.length)];
-  return [last, any].flatMap((prompt) =>
-    prompt === undefined ? [] : [{ ...preamble(manifest, null), messages: prompt.messages }],
-  );
+  const { length } = driver.prompts;
+  const prompt = driver.prompts[random.below(3) === 0 ? random.below(length) : length - 1];
+  if (prompt === undefined) throw new Error("a history ends with a request");
+  return { ...preamble(manifest, null), messages: prompt.messages };
 }
 
 class Random {

@@ -29,6 +29,8 @@ export interface ProviderShape {
   readonly model: Model;
   readonly requests: readonly JsonObject[];
   readonly refused: readonly string[];
+  /** Of all reasoning it sent: what must come back, byte for byte. */
+  readonly keys: readonly string[];
   sign(text: string): SignedReasoning;
   /** The call may not be sent without this reasoning, nor the reasoning without the call. */
   bind(callId: string, key: string): void;
@@ -88,6 +90,9 @@ export function createShape(spec: ShapeSpec): ProviderShape {
     model: spec.toModel(answer),
     requests,
     refused,
+    get keys() {
+      return [...ledger.issued.keys()];
+    },
     sign,
     bind: (callId, key) => void ledger.needs.set(callId, key),
     play(...next) {
