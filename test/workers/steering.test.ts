@@ -217,6 +217,18 @@ describe("branches", () => {
     const first = await api.json("POST", path, undefined, key);
     expect((await api.json("POST", path, undefined, key)).body).toEqual(first.body);
     expect(await branches(thread)).toHaveLength(2);
+    const body = { text: "two", messageId: "own-id" };
+    const sent = await thread.send("one again", { messageId: "m2" });
+    await thread.ended(sent);
+    const edited = await post(thread, "/messages/m2/edit", body);
+    await thread.ended(edited.runId ?? "");
+    expect(await post(thread, "/messages/m2/edit", body)).toEqual(edited);
+    expect(await branches(thread)).toHaveLength(3);
+    const other = await api.json<{ code: string }>("POST", `${thread.path}/messages`, {
+      text: "another text",
+      messageId: "own-id",
+    });
+    expect([other.status, other.body.code]).toEqual([409, "idempotency_conflict"]);
     const paths = ["/messages/nobody/regenerate", "/branches/br_none/select"];
     for (const missing of paths)
       expect((await api.json("POST", thread.path + missing)).status).toBe(404);

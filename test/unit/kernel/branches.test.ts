@@ -109,6 +109,26 @@ describe("a message that interrupts", () => {
     expect(value(driver.send("now", { delivery: "interrupt" })).disposition).toBe("started");
   });
 
+  test("[K14] [K40] no other message goes before those that wait", () => {
+    const { driver } = start();
+    for (const text of ["one", "two", "three", "four"]) driver.send(text);
+    driver.pumpAll();
+    driver.answer({ text: "1" });
+    const [ends] = driver.effects();
+    if (ends?.type !== "complete_run") throw new Error("the run ends");
+    driver.append([
+      {
+        type: "run.completed",
+        payload: { finish: "stop", text: "1", output: null },
+        scope: { run: ends.runId, definition: ends.definition },
+      },
+    ]);
+    const [, middle] = driver.state.queue;
+    const scope = { run: middle?.runId ?? null, definition: middle?.definition ?? null };
+    const payload = { inputs: [middle?.seq ?? 0] };
+    expect(() => driver.append([{ type: "run.started", payload, scope }])).toThrow(/input_unknown/);
+  });
+
   test("[K40] to an idle thread starts its run and cancels nothing", () => {
     const { driver } = start();
     expect(value(driver.send("hi", { delivery: "interrupt" })).disposition).toBe("started");
