@@ -3,9 +3,10 @@
  * tool call, and outlives the server: when it goes away in the middle, this waits and goes on where it was.
  */
 import { Api, ApiError } from "./chat/api.mjs";
+import { Approvals } from "./chat/approvals.mjs";
 import { USAGE, parseOptions } from "./chat/options.mjs";
 import { Renderer } from "./chat/render.mjs";
-import { converse } from "./chat/repl.mjs";
+import { converse, createQuestion } from "./chat/repl.mjs";
 import { Session } from "./chat/session.mjs";
 
 const INTERRUPTED = 130;
@@ -38,7 +39,8 @@ const api = new Api(options, (isAway) => {
   if (!isAway && away) renderer.note("server is back");
   away = isAway;
 });
-const session = new Session({ api, renderer, thread: options.thread });
+const approvals = new Approvals({ api, renderer, question: createQuestion(onInterrupt) });
+const session = new Session({ api, renderer, approvals, thread: options.thread });
 
 function onInterrupt() {
   if (!session.isBusy || session.isCancelling) {

@@ -74,6 +74,14 @@ export class Api {
     return this.#json("POST", `${this.#threadPath(thread)}/clear`);
   }
 
+  approvalPath(thread, id) {
+    return `${this.#threadPath(thread)}/approvals/${id}`;
+  }
+
+  decide(thread, id, decision) {
+    return this.#json("POST", `${this.approvalPath(thread, id)}/decision`, { json: decision });
+  }
+
   /** The response of an event stream, continued after `lastEventId`. */
   openStream(path, lastEventId, signal) {
     const headers = { accept: "text/event-stream" };

@@ -15,6 +15,13 @@ function printable(text) {
   return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, "\uFFFD");
 }
 
+function whole(text, indent) {
+  return printable(text.replaceAll("\r\n", "\n"))
+    .split("\n")
+    .map((line) => indent + line)
+    .join("\n");
+}
+
 export function excerpt(text, indent) {
   const lines = printable(text.trimEnd().replaceAll("\r\n", "\n")).split("\n");
   const shown = lines.slice(0, MAX_LINES).map((line) => clip(line));
@@ -116,6 +123,21 @@ export class Renderer {
     this.#line(`${label}\n${excerpt(result.output, "    ")}`);
   }
 
+  /** Whole, whatever its length: what is cut away here would be approved unseen. */
+  #approval({ kind, tool, args, question, answerSchema, expiresAt }) {
+    const { bold, yellow, dim } = this.#style;
+    const shown = kind === "question" ? question : JSON.stringify(args, null, 2);
+    const schema =
+      kind === "question" && answerSchema !== null ? JSON.stringify(answerSchema) : null;
+    const lines = [
+      yellow(kind === "question" ? "  ? a question to you" : `  ? ${tool} waits for your approval`),
+      bold(whole(shown ?? "(erased)", "    ")),
+      ...(schema === null ? [] : [dim(`    answer as JSON that fits ${whole(schema, "")}`)]),
+      ...(expiresAt === undefined ? [] : [dim(`    until ${new Date(expiresAt).toISOString()}`)]),
+    ];
+    this.#line(lines.join("\n"));
+  }
+
   #event(type, payload) {
     const { cyan, yellow, dim } = this.#style;
     switch (type) {
@@ -128,6 +150,12 @@ export class Renderer {
       case "model.failed":
         return this.note(
           `(the model failed: ${payload.code}; ${payload.retryAt === null ? "no retry" : "retrying"})`,
+        );
+      case "approval.requested":
+        return this.#approval(payload);
+      case "approval.decided":
+        return this.note(
+          `  ${payload.decision}${payload.comment ? `: ${printable(payload.comment)}` : ""}`,
         );
       case "tool.started":
         return this.#line(

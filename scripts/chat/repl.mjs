@@ -5,13 +5,36 @@ const HELP = `  /file PATH   upload a file into the workspace
   /files       list the workspace
   /again       another answer to the last question
   /clear       forget what was said; files and log stay
+  (a call that needs you, or a question to you, asks at the prompt)
   /cancel      cancel the run in progress (or Ctrl-C)
   /new         begin another thread
   /quit        leave (or Ctrl-D)`;
 
-export async function converse({ session, renderer, onInterrupt }) {
+/** Asks at the prompt that is open, or at one of its own; null where nobody sits at a terminal. */
+export function createQuestion(onInterrupt) {
+  if (process.stdin.isTTY !== true || process.stdout.isTTY !== true) return null;
+  return async (text, signal) => {
+    if (prompt !== null) return prompt.question(text, { signal });
+    const input = open(onInterrupt);
+    try {
+      return await input.question(text, { signal });
+    } finally {
+      input.close();
+    }
+  };
+}
+
+let prompt = null;
+
+function open(onInterrupt) {
   const input = createInterface({ input: process.stdin, output: process.stdout, historySize: 200 });
   input.on("SIGINT", onInterrupt);
+  return input;
+}
+
+export async function converse({ session, renderer, onInterrupt }) {
+  const input = open(onInterrupt);
+  prompt = input;
   // Piped lines end before they are all answered, and a closed interface has no prompt.
   let closed = false;
   input.once("close", () => (closed = true));

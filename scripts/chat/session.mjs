@@ -7,14 +7,16 @@ import { newThreadId } from "./options.mjs";
 export class Session {
   #api;
   #renderer;
+  #approvals;
   #thread;
   #opened = false;
   #active = null;
   #messageId = null;
 
-  constructor({ api, renderer, thread }) {
+  constructor({ api, renderer, approvals, thread }) {
     this.#api = api;
     this.#renderer = renderer;
+    this.#approvals = approvals;
     this.#thread = thread;
   }
 
@@ -90,12 +92,14 @@ export class Session {
         onFrame: (kind, data) => {
           this.#active.runId ??= data.header?.run ?? null;
           this.#renderer.frame(kind, data);
+          if (kind === "event") this.#approvals.event(this.#thread, data);
         },
       });
       const { runId } = this.#active;
       if (runId !== null) this.#renderer.summary(await this.#api.run(this.#thread, runId));
       return ended === "run.completed";
     } finally {
+      this.#approvals.clear();
       this.#active = null;
     }
   }
