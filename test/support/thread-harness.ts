@@ -65,6 +65,8 @@ export class ThreadHarness {
   boundary: Boundary;
   hooks: GateHooks;
   model: Model | null;
+  /** Models of single routes; all others have `model`. */
+  readonly routes = new Map<string, Model>();
   runtime: ThreadRuntime;
   log: EventLog<ThreadEvents>;
   workspace: SqliteWorkspace;
@@ -230,7 +232,7 @@ export class ThreadHarness {
       ids: this.#ids,
       clock,
       timers: this.timers,
-      models: { resolve: () => this.model },
+      models: { resolve: (route) => this.routes.get(route) ?? this.model },
       tools: (name) => this.tools.get(name) ?? null,
       sandbox: {
         id: "none",
