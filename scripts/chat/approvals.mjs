@@ -12,7 +12,7 @@ export class Approvals {
   #question;
   /** By id; removed when it is decided, here or anywhere else. */
   #open = new Map();
-  #asking = null;
+  #isAsking = false;
 
   /** `question(text, signal)` resolves with one line; null where there is nobody to ask. */
   constructor({ api, renderer, question }) {
@@ -27,7 +27,7 @@ export class Approvals {
       const approval = { thread, id: header.id, payload, stop: new AbortController() };
       this.#open.set(header.id, approval);
       if (this.#question === null) this.#tellHow(approval);
-      else this.#asking ??= this.#askAll();
+      else if (!this.#isAsking) void this.#askAll();
     }
     if (header.type === "approval.decided") this.#close(header.cause);
   }
@@ -53,6 +53,7 @@ export class Approvals {
   }
 
   async #askAll() {
+    this.#isAsking = true;
     try {
       for (;;) {
         const [approval] = this.#open.values();
@@ -60,7 +61,7 @@ export class Approvals {
         await this.#ask(approval);
       }
     } finally {
-      this.#asking = null;
+      this.#isAsking = false;
     }
   }
 
