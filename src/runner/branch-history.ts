@@ -88,7 +88,8 @@ export class BranchHistory {
         held.push({ ...segment, to: Math.min(segment.to, upTo) });
       }
       for (const seq of current.without) without.add(seq);
-      upTo = Math.min(upTo, current.keepTo);
+      // A branch begins where its parent was being written, so this only shrinks.
+      upTo = current.keepTo;
       current = current.parent === null ? undefined : this.#branches.get(current.parent);
     }
     return { segments: held.toSorted((a, b) => a.from - b.from), without };

@@ -355,6 +355,11 @@ describe("any schedule of branches", () => {
           ...segments.slice(1).flatMap(({ from }) => [from, from]),
           events.length + 1,
         ]);
+        const active = branches.history.membership(state, state.branch.id);
+        for (const { ref } of state.window) {
+          const holds = active.segments.some(({ from, to }) => from <= ref[0] && ref[0] <= to);
+          expect(holds && !active.without.has(ref[0])).toBe(true);
+        }
         for (const name of branches.names()) {
           const { segments: held } = branches.history.membership(state, name);
           held.forEach(({ from, to }, index) => {
