@@ -77,6 +77,7 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
       protocol: this.#composition.socketProtocol,
       open: () => this.#open(),
       thread: this,
+      failed: (error) => this.#report("socket_failed", error),
     });
     this.lifecycle.use(this.#drive).use(new SocketCapability(this.#sockets));
   }
@@ -113,13 +114,9 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     return this.#read(caller, (host) => ok(reads.viewThread(host)));
   }
 
-  async send(
-    caller: Caller,
-    message: SendMessage,
-    idempotencyKey: string | null,
-  ): Promise<Reply<Receipt>> {
+  async send(caller: Caller, message: SendMessage, key: string | null): Promise<Reply<Receipt>> {
     return this.#command(caller, (host) =>
-      commands.send(host, caller, { message, idempotencyKey }),
+      commands.send(host, caller, { message, idempotencyKey: key }),
     );
   }
 
@@ -143,13 +140,9 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     return this.#read(caller, (host) => ok(reads.listBranches(host)));
   }
 
-  async selectBranch(
-    caller: Caller,
-    branch: string,
-    idempotencyKey: string | null,
-  ): Promise<Reply<Receipt>> {
+  async selectBranch(caller: Caller, branch: string, key: string | null): Promise<Reply<Receipt>> {
     return this.#command(caller, (host) =>
-      branches.select(host, caller, { branch, idempotencyKey }),
+      branches.select(host, caller, { branch, idempotencyKey: key }),
     );
   }
 
@@ -175,13 +168,9 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     });
   }
 
-  async putState(
-    caller: Caller,
-    state: Json,
-    idempotencyKey: string | null,
-  ): Promise<Reply<Receipt>> {
+  async putState(caller: Caller, state: Json, key: string | null): Promise<Reply<Receipt>> {
     return this.#command(caller, (host) =>
-      commands.putState(host, caller, { state, idempotencyKey }),
+      commands.putState(host, caller, { state, idempotencyKey: key }),
     );
   }
 
@@ -292,8 +281,12 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
   #failed(error: unknown): void {
     this.#host?.runtime.abort("the thread is opened again after a fault");
     this.#host = null;
+    this.#report("drive_failed", error);
+  }
+
+  #report(event: string, error: unknown): void {
     this.#composition.report({
-      event: "drive_failed",
+      event,
       object: this.ctx.id.toString(),
       message: error instanceof Error ? error.message : "unknown",
     });
