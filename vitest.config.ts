@@ -57,6 +57,17 @@ export default defineConfig({
         },
       },
       {
+        // Published clients against a real server.
+        test: {
+          name: "conformance",
+          silent: "passed-only",
+          include: ["test/conformance/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
+        },
+      },
+      {
         test: {
           name: "sigkill",
           include: ["test/crash/sigkill/**/*.test.ts"],

@@ -12,12 +12,14 @@ const GATES = [
   { name: "format", command: ["oxfmt", "--check", "."] },
   { name: "lint", command: ["oxlint", "."] },
   { name: "types", command: ["tsc", "-p", "."] },
+  { name: "page types", command: ["tsc", "-p", "web"] },
   { name: "dead code", command: ["knip"] },
   { name: "migrations list", command: ["node", "scripts/build-migrations.mjs", "--check"] },
   { name: "agents list", command: ["node", "scripts/build-agents.mjs", "--check"] },
   { name: "assets", command: ["node", "scripts/build-assets.mjs"] },
   { name: "node tests", project: "node" },
   { name: "workerd tests", project: "workers" },
+  { name: "conformance", project: "conformance" },
   // Minutes of killed servers: by name only (`npm test -- sigkill`).
   { name: "sigkill", project: "sigkill", byName: true },
 ];

@@ -173,8 +173,7 @@ export class Follower {
 
   #isDone(frame: StreamFrame): boolean {
     if (frame.type === "delta" || frame.type === "discard") return false;
-    if (frame.type === "event" && frame.event.header.seq !== this.#host.log.head().seq)
-      return false;
+    if (this.#connection.seq < this.#host.log.head().seq) return false;
     const { run, queue } = this.#host.runtime.state;
     return run === null ? queue.length === 0 : isWaitingForHumans(run);
   }

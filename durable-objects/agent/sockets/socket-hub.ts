@@ -27,6 +27,7 @@ export const MAX_SOCKETS = 200;
 const TAG = "holdfast";
 /** The longest that a user token lives, so that no socket outlives every token of its user. */
 const MAX_AUTHORITY_MS = 3_600_000;
+const INTERNAL_ERROR = 1011;
 const SERVICE_RESTART = 1012;
 /** The published clients come back after any code but this one and 4000 to 4999. */
 const POLICY_VIOLATION = 1008;
@@ -34,11 +35,13 @@ const POLICY_VIOLATION = 1008;
 const MAX_REFUSED = 100;
 
 export interface SocketHubDeps {
-  readonly ctx: Pick<DurableObjectState, "acceptWebSocket" | "getWebSockets">;
+  readonly ctx: Pick<DurableObjectState, "acceptWebSocket" | "getWebSockets" | "waitUntil">;
   readonly protocol: SocketProtocol;
   readonly open: () => ThreadHost;
   /** The thread's own methods: they check, wake and answer as for any other way in. */
   readonly thread: ThreadStub;
+  /** Tells the operator. */
+  readonly failed: (error: unknown) => void;
 }
 
 export class SocketHub implements Following {
@@ -108,7 +111,8 @@ export class SocketHub implements Following {
     if (this.#followers.has(connection) || !connection.isOpen) return;
     const follower = new Follower(connection, this.#deps.open(), this.#deps.protocol);
     this.#followers.set(connection, follower);
-    void this.#run(connection, follower);
+    // What waits for the log has to outlive the event that began it.
+    this.#deps.ctx.waitUntil(this.#run(connection, follower));
   }
 
   /** Opens the stream of a run to this connection from `from`, or from the run's beginning. */
@@ -129,9 +133,15 @@ export class SocketHub implements Following {
   async #run(connection: Connection, follower: Follower): Promise<void> {
     try {
       await follower.run();
+    } catch (error) {
+      // The client comes back and resumes; what it saw is in the log.
+      this.#deps.failed(error);
+      connection.close(INTERNAL_ERROR, "the stream failed");
     } finally {
       if (this.#followers.get(connection) === follower) this.#followers.delete(connection);
     }
+    // What was appended while it was ending found it still there.
+    if (connection.seq < this.#deps.open().log.head().seq) this.follow(connection);
   }
 
   async #handle(connection: Connection, data: string | ArrayBuffer): Promise<void> {
