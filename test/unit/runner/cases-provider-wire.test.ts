@@ -200,23 +200,26 @@ describe.each(SHAPES.map((create) => [create().name, create] as const))(
       expect(thread.run("run_1")).toMatchObject({ finish: "stop", text: "a" });
     });
 
-    test("A15 [K24] another provider gets none of it, and the first one all of it afterwards", async () => {
-      const first = create();
-      const second = (create === anthropicShape ? openaiShape : anthropicShape)();
-      for (const shape of [first, second]) shape.play(REASONED, TEXT, TEXT);
-      const { thread, use } = startThread(first);
-      await ask(thread, "u");
-      use(second);
-      await ask(thread, "elsewhere");
-      expect(JSON.stringify(second.requests[0])).not.toContain(JSON.stringify(first.keys[0]));
-      expect(JSON.stringify(second.requests[0])).not.toContain(A15.reasoning);
-      use(first);
-      await ask(thread, "back");
-      expect(first.refused).toEqual([]);
-      expect(second.refused).toEqual([]);
-      expect(lastBody(first)).toContain(JSON.stringify(first.keys[0]));
-      expect(lastBody(first)).not.toContain(JSON.stringify(second.keys[0]));
-      expect(thread.listRuns().map(({ finish }) => finish)).toEqual(["stop", "stop", "stop"]);
-    });
+    test.each(SHAPES.filter((other) => other !== create))(
+      "A15 [K24] another provider gets none of it, and the first one all of it afterwards (%#)",
+      async (other) => {
+        const first = create();
+        const second = other();
+        for (const shape of [first, second]) shape.play(REASONED, TEXT, TEXT);
+        const { thread, use } = startThread(first);
+        await ask(thread, "u");
+        use(second);
+        await ask(thread, "elsewhere");
+        expect(JSON.stringify(second.requests[0])).not.toContain(JSON.stringify(first.keys[0]));
+        expect(JSON.stringify(second.requests[0])).not.toContain(A15.reasoning);
+        use(first);
+        await ask(thread, "back");
+        expect(first.refused).toEqual([]);
+        expect(second.refused).toEqual([]);
+        expect(lastBody(first)).toContain(JSON.stringify(first.keys[0]));
+        expect(lastBody(first)).not.toContain(JSON.stringify(second.keys[0]));
+        expect(thread.listRuns().map(({ finish }) => finish)).toEqual(["stop", "stop", "stop"]);
+      },
+    );
   },
 );
