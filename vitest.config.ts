@@ -29,6 +29,8 @@ function onUnhandledError(error: unknown): false | undefined {
 export default defineConfig({
   test: {
     onUnhandledError,
+    // A server under test logs its requests; they matter where a test failed.
+    silent: "passed-only",
     projects: [
       {
         test: {
@@ -60,10 +62,19 @@ export default defineConfig({
         // Published clients against a real server.
         test: {
           name: "conformance",
-          silent: "passed-only",
           include: ["test/conformance/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 180_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        // The page in Chromium; `npm run test:browser` looks for the browser first.
+        test: {
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
           fileParallelism: false,
         },
       },

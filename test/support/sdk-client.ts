@@ -108,7 +108,7 @@ export type ChatState = ReturnType<typeof useAgentChat>;
 export class ChatTab {
   readonly #id = crypto.randomUUID();
   #state: ChatState | null = null;
-  #agent: ReturnType<typeof useAgent> | null = null;
+  #agent: { readonly identified: boolean; close(): void } | null = null;
   readonly #root: ReturnType<typeof createRoot>;
 
   constructor(place: Place, options: ChatOptions = {}) {
@@ -142,10 +142,6 @@ export class ChatTab {
   get chat(): ChatState {
     if (this.#state === null) throw new Error("not rendered yet");
     return this.#state;
-  }
-  get agent(): ReturnType<typeof useAgent> {
-    if (this.#agent === null) throw new Error("not rendered yet");
-    return this.#agent;
   }
   /** `role: text` of each message; tool parts as `[tool state]`. */
   get shown(): readonly string[] {
