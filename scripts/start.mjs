@@ -15,6 +15,7 @@ import {
   writeModelEnv,
 } from "./lib/dev-state.mjs";
 import { ensureInstalled } from "./lib/install.mjs";
+import { signInLink } from "./lib/sign-in-link.mjs";
 import { freePort } from "./lib/ports.mjs";
 import { ROOT, mustRun, say } from "./lib/project.mjs";
 
@@ -63,7 +64,17 @@ try {
   process.exit(1);
 }
 writeJson(state.client, { ...client, url: server.url });
-say(banner({ url: server.url, model, wantedPort: Number(values.port), port, state: values.state }));
+const link = await signInLink({ url: server.url, key: client.key });
+say(
+  banner({
+    url: server.url,
+    link,
+    model,
+    wantedPort: Number(values.port),
+    port,
+    state: values.state,
+  }),
+);
 
 await server.exited;
 if (!stopping) {

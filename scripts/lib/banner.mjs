@@ -3,17 +3,20 @@ const SCRIPTED = `  Model   embedded/scripted. This is NOT an LLM: fixed rules t
           A real one: HOLDFAST_MODEL=openai-compatible/llama3.2 HOLDFAST_MODEL_BASE_URL=http://127.0.0.1:11434/v1 npm start
           (any OpenAI-compatible server; HOLDFAST_MODEL_API_KEY where it wants a key)`;
 
-export function banner({ url, model, wantedPort, port, state }) {
+export function banner({ url, link, model, wantedPort, port, state }) {
   const moved = wantedPort === port ? "" : ` (port ${wantedPort} was taken)`;
   const option = state === ".holdfast" ? "" : ` --state ${state}`;
   return `
 Holdfast runs at ${url}${moved}
 
+  Open    ${link ?? url}
+          (signs you in for an hour; npm run link prints a new one)
+
 ${model === null ? SCRIPTED : `  Model   ${model}`}
   API     ${url}/v1/reference
   State   ${state}/ (kept between starts; delete it to begin anew)
 
-Next, in another terminal:
+Or in another terminal:
 
   npm run chat --${option} --file path/to/your.csv "How many rows does it have?"
 

@@ -16,13 +16,8 @@ import type { RestDeps, RestEnv } from "#protocols/rest/context.ts";
 import { refuse } from "#protocols/rest/context.ts";
 import { failure } from "#protocols/rest/errors.ts";
 import { createRestApi } from "#protocols/rest/routes.ts";
-import {
-  LANDING_PAGE,
-  PAGE_CSP,
-  REFERENCE_CSP,
-  REFERENCE_PAGE,
-  REFERENCE_SCRIPT,
-} from "./pages.ts";
+import { mountPage, ownHeaders } from "./page.ts";
+import { REFERENCE_CSP, REFERENCE_PAGE, REFERENCE_SCRIPT } from "./pages.ts";
 import { toFailure, toReason } from "./problem.ts";
 import { setSecurityHeaders } from "./security-headers.ts";
 import { mountSockets } from "./sockets.ts";
@@ -30,7 +25,7 @@ import { mountSockets } from "./sockets.ts";
 export interface AppDeps
   extends AuthDeps, ThreadAccessDeps, Pick<RestDeps, "agents" | "exportFormat" | "inbox"> {
   readonly log: RequestLog;
-  /** Serves the built static files: `/swagger/*` is swagger-ui-dist. Null where there are none. */
+  /** Serves the built static files: `/app/*` is the page, `/swagger/*` is swagger-ui-dist. Null where there are none. */
   readonly assets: ((request: Request) => Promise<Response>) | null;
   /** Origins of pages that may open sockets, besides this one. */
   readonly allowedOrigins: readonly string[];
@@ -46,7 +41,7 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
   const rest = createRestApi({ ...deps, threads, userTokens, tickets });
   const app = new Hono<RestEnv>();
   app.use(aroundRequest(deps));
-  app.get("/", (c) => c.html(LANDING_PAGE, 200, { "content-security-policy": PAGE_CSP }));
+  mountPage(app, deps.assets);
   app.get("/healthz", (c) => c.json({ ok: true }));
   app.get("/v1/openapi.json", (c) => c.json(rest.openApi()));
   app.get("/v1/reference", (c) =>
@@ -107,11 +102,6 @@ function requirePrincipal(authenticate: Authenticate): MiddlewareHandler<RestEnv
     await next();
     return undefined;
   };
-}
-
-/** A fetched response has headers that cannot be changed. */
-function ownHeaders(response: Response): Response {
-  return new Response(response.body, response);
 }
 
 /** `waitUntil` in a Worker. In Node there is no execution context to end, so the work simply goes on. */

@@ -14,8 +14,13 @@ export const LANDING_PAGE = `<!doctype html>
 </html>
 `;
 
-export const PAGE_CSP =
+export const LANDING_CSP =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** The page: its own files, its own API and sockets, and nothing from anywhere else, whatever an answer contains. */
+export const PAGE_CSP =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Swagger UI sets style attributes, so inline styles are allowed; scripts come from this origin's files only. */
 export const REFERENCE_CSP =

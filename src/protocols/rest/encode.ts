@@ -15,6 +15,7 @@ export function encodeAgent(entry: AgentEntry, principal: Principal) {
     name: manifest.name,
     description: manifest.description,
     definition,
+    model: manifest.route,
     tools: manifest.tools.map(({ name, description, version }) => ({ name, description, version })),
     manifest: principal.kind === "user" ? null : manifest,
   };

@@ -318,6 +318,7 @@ export const AgentDoc = z
     name: z.string(),
     description: z.string(),
     definition: Sha256,
+    model: z.string().openapi({ description: "Route of its model.", example: "embedded/scripted" }),
     tools: z.array(z.object({ name: z.string(), description: z.string(), version: z.string() })),
     manifest: JsonRecord.nullable().openapi({
       description: "Null for users: instructions are the operator's.",

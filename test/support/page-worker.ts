@@ -1,0 +1,121 @@
+/**
+ * Entry of the build that the page is tested against: the product's own composition with one agent more, whose model does
+ * what the message says. `slow N`: N words, 40 ms each. `mails TO TO TO`: as many calls at once, each to be approved. `ask`: a
+ * question with a schema. `table`: Markdown. `fail`: a run that fails. After results it names them.
+ */
+import { AGENTS } from "#agents/registry.generated.ts";
+import { defineAgent } from "#authoring/define-agent.ts";
+import { ThreadAgent } from "#durable-objects/agent-object.ts";
+import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
+import type { Model, ModelPart, ModelRequest } from "#ports/model.ts";
+import { AppError } from "#shared/errors.ts";
+import { composeApp, composeThread } from "#src/composition.ts";
+import type { Env } from "#src/env.ts";
+import { askHuman } from "#tools/ask-human.ts";
+import { ls } from "#tools/ls.ts";
+import { sendEmail } from "#tools/send-email.ts";
+
+export { LedgerObject } from "#durable-objects/ledger-object.ts";
+export { MemoryObject } from "#durable-objects/memory-object.ts";
+
+const ROUTE = "test/obeys";
+const USAGE = {
+  inputTokens: 3,
+  cachedInputTokens: null,
+  cacheWriteTokens: null,
+  outputTokens: 4,
+  reasoningTokens: null,
+};
+const TABLE = `The **totals** are:
+
+| city | revenue |
+| --- | ---: |
+| Hamburg | 6417.60 |
+| Lisbon | 4156.50 |
+
+<img src=x onerror="document.title='owned'"> and [a link](https://example.com).`;
+const QUESTION = {
+  question: "Which day, and for how many?",
+  schema: {
+    type: "object",
+    properties: {
+      day: { type: "string", enum: ["Thursday", "Friday"] },
+      people: { type: "integer", description: "You included" },
+    },
+    required: ["day", "people"],
+  },
+};
+
+const obeys: Model = {
+  route: ROUTE,
+  async *stream(request, { signal }) {
+    const [verb = "", ...rest] = lastUserText(request).split(" ");
+    const results = lastResults(request);
+    if (results.length > 0) yield* say(`Results: ${results.join("; ")}`);
+    else if (verb === "mails") yield* call(rest.map(toMail));
+    else if (verb === "ask") yield* call([{ name: "ask_human", args: QUESTION }]);
+    else if (verb === "table") yield* say(TABLE);
+    else if (verb === "fail") throw new AppError("model_rejected", "The model says no.");
+    else if (verb === "slow") {
+      for (let word = 1; word <= Number(rest[0]); word += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 40));
+        if (signal.aborted) return;
+        yield { type: "text", text: `w${word} ` };
+      }
+      yield { type: "finish", reason: "stop", raw: null, usage: USAGE };
+    } else yield* say(rest.join(" "));
+  },
+};
+
+function toMail(to: string) {
+  const body = `Dear ${to},\n\nFriday at ten?`;
+  return { name: "send_email", args: { to: `${to}@example.com`, subject: `For ${to}`, body } };
+}
+
+function* call(
+  calls: readonly { readonly name: string; readonly args: object }[],
+): Generator<ModelPart> {
+  for (const [index, { name, args }] of calls.entries()) {
+    yield { type: "call", providerCallId: `p${index}`, name, argsText: JSON.stringify(args) };
+  }
+  yield { type: "finish", reason: "tool_calls", raw: null, usage: USAGE };
+}
+
+function* say(text: string): Generator<ModelPart> {
+  yield { type: "text", text };
+  yield { type: "finish", reason: "stop", raw: null, usage: USAGE };
+}
+
+function lastUserText({ messages }: ModelRequest): string {
+  const user = messages.findLast(({ role }) => role === "user");
+  return user?.role === "user" ? user.content.map(({ text }) => text).join("") : "";
+}
+
+function lastResults({ messages }: ModelRequest): readonly string[] {
+  const last = messages.at(-1);
+  return last?.role === "tool" ? last.content.map(({ output }) => output) : [];
+}
+
+const AGENT = defineAgent({
+  name: "obeys",
+  description: "Does what the message says.",
+  instructions: "Do what the message says.",
+  model: ROUTE,
+  tools: [sendEmail, askHuman, ls],
+});
+
+export class AgentObject extends ThreadAgent {
+  static override readonly compose = (env: Env): ThreadComposition => {
+    const own = composeThread(env, [...AGENTS, AGENT]);
+    return {
+      ...own,
+      models: { resolve: (route) => (route === ROUTE ? obeys : own.models.resolve(route)) },
+    };
+  };
+}
+
+export default {
+  fetch(request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
+    return composeApp(env, [...AGENTS, AGENT]).fetch(request, env, ctx);
+  },
+} satisfies ExportedHandler<Env>;

@@ -1,0 +1,31 @@
+/** Signed in or not. A credential that the server refuses leads back to the sign-in form, with the reason. */
+import { useMemo, useState, type ReactNode } from "react";
+import { Api } from "../api/api.ts";
+import { forgetCredential, keepCredential, takeCredential } from "./session.ts";
+import { SignIn } from "./sign-in.tsx";
+import { Workspace } from "./workspace.tsx";
+
+export function App(): ReactNode {
+  const [credential, setCredential] = useState(takeCredential);
+  const [refused, setRefused] = useState(false);
+  const api = useMemo(() => {
+    if (credential === null) return null;
+    return new Api(credential, () => {
+      forgetCredential();
+      setRefused(true);
+      setCredential(null);
+    });
+  }, [credential]);
+
+  function signIn(given: string): void {
+    keepCredential(given);
+    setRefused(false);
+    setCredential(given);
+  }
+  function signOut(): void {
+    forgetCredential();
+    setCredential(null);
+  }
+  if (api === null) return <SignIn refused={refused} onSubmit={signIn} />;
+  return <Workspace api={api} onSignOut={signOut} />;
+}

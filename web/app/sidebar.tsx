@@ -1,0 +1,111 @@
+/** Conversations, and what concerns the page as a whole. On a narrow screen it lies over the page and closes itself. */
+import { useEffect, useRef, type ReactNode } from "react";
+import type { Agent, Place, ThreadItem } from "../api/types.ts";
+import { formatAgo } from "./format.ts";
+import { Icon, IconButton } from "./icon.tsx";
+import { routeTo } from "./route.ts";
+import { ThemePicker } from "./theme-picker.tsx";
+import type { Threads } from "./use-threads.ts";
+
+interface Props {
+  readonly agent: Agent;
+  readonly place: Place | null;
+  readonly threads: Threads;
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly onSignOut: () => void;
+}
+
+export function Sidebar(props: Props): ReactNode {
+  const { agent, place, threads, open, onClose, onSignOut } = props;
+  const first = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    if (open) first.current?.focus();
+  }, [open]);
+  return (
+    <>
+      {open && <div className="backdrop" onClick={onClose} />}
+      <nav
+        className={`sidebar ${open ? "is-open" : ""}`}
+        aria-label="Conversations"
+        onKeyDown={(event) => {
+          if (event.key === "Escape") onClose();
+        }}
+      >
+        <div className="sidebar-head">
+          <span className="brand">
+            <img src="/app/icon.svg" alt="" width="24" height="24" /> Holdfast
+          </span>
+          <IconButton
+            icon="close"
+            label="Close the list"
+            className="only-narrow"
+            onClick={onClose}
+          />
+        </div>
+        <a ref={first} className="button button-wide" href={routeTo(agent.name)} onClick={onClose}>
+          <Icon name="plus" /> New conversation
+        </a>
+        <ThreadList place={place} threads={threads} />
+        <div className="sidebar-foot">
+          <ThemePicker />
+          <a className="quiet-link" href="/v1/reference">
+            API reference
+          </a>
+          <IconButton icon="leave" label="Sign out" onClick={onSignOut} />
+        </div>
+      </nav>
+    </>
+  );
+}
+
+function ThreadList({ place, threads }: Pick<Props, "place" | "threads">): ReactNode {
+  const { items, error, hasMore, reload, more } = threads;
+  return (
+    <div className="thread-list">
+      {error !== null && (
+        <p className="muted small">
+          {error}{" "}
+          <button type="button" className="text-button" onClick={reload}>
+            Try again
+          </button>
+        </p>
+      )}
+      {items?.length === 0 && (
+        <p className="muted small">Your conversations will be listed here.</p>
+      )}
+      <ul>
+        {items?.map((item) => (
+          <ThreadLink
+            key={`${item.agent}/${item.thread}`}
+            item={item}
+            current={place?.agent === item.agent && place.thread === item.thread}
+          />
+        ))}
+      </ul>
+      {hasMore && (
+        <button type="button" className="text-button" onClick={more}>
+          Show older ones
+        </button>
+      )}
+    </div>
+  );
+}
+
+function ThreadLink(props: { readonly item: ThreadItem; readonly current: boolean }): ReactNode {
+  const { item, current } = props;
+  return (
+    <li>
+      <a
+        className="thread-link"
+        href={routeTo(item.agent, item.thread)}
+        aria-current={current ? "page" : undefined}
+      >
+        <span className="thread-title">{item.title ?? "Untitled"}</span>
+        <span className="thread-meta">
+          {item.agent} · {formatAgo(item.updatedAt)}
+        </span>
+      </a>
+    </li>
+  );
+}

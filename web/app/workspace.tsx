@@ -1,0 +1,119 @@
+/** The signed-in page: conversations on the left, the chosen one beside them. */
+import { useCallback, useEffect, useState, type ReactNode } from "react";
+import type { Api } from "../api/api.ts";
+import { toMessage } from "../api/http.ts";
+import type { Agent } from "../api/types.ts";
+import { Conversation } from "../thread/conversation.tsx";
+import { Start } from "../thread/start.tsx";
+import { useRoute } from "./route.ts";
+import { Sidebar } from "./sidebar.tsx";
+import { useThreads } from "./use-threads.ts";
+
+interface Props {
+  readonly api: Api;
+  readonly onSignOut: () => void;
+}
+
+export function Workspace({ api, onSignOut }: Props): ReactNode {
+  const { agents, error, retry } = useAgents(api);
+  const route = useRoute();
+  const threads = useThreads(api);
+  const [sidebarOpen, setSidebarOpen] = useState(false);
+  const closeSidebar = useCallback(() => setSidebarOpen(false), []);
+  useEffect(closeSidebar, [route.agent, route.thread, closeSidebar]);
+
+  if (error !== null) return <Unavailable message={error} onRetry={retry} onSignOut={onSignOut} />;
+  if (agents === null) return <main className="centred muted">Loading …</main>;
+  const agent = agents.find(({ name }) => name === route.agent) ?? agents[0];
+  if (agent === undefined) return <NoAgents />;
+  const known = route.agent === null || route.agent === agent.name;
+  const place = known && route.thread !== null ? { agent: agent.name, thread: route.thread } : null;
+  const openSidebar = (): void => setSidebarOpen(true);
+  return (
+    <div className="workspace">
+      <a className="skip-link" href="#composer" onClick={focusComposer}>
+        Skip to the message field
+      </a>
+      <Sidebar
+        agent={agent}
+        place={place}
+        threads={threads}
+        open={sidebarOpen}
+        onClose={closeSidebar}
+        onSignOut={onSignOut}
+      />
+      {place === null ? (
+        <Start
+          api={api}
+          agents={agents}
+          agent={agent}
+          onOpenSidebar={openSidebar}
+          onCreated={threads.reload}
+        />
+      ) : (
+        <Conversation
+          key={`${place.agent}/${place.thread}`}
+          api={api}
+          agent={agent}
+          place={place}
+          onOpenSidebar={openSidebar}
+          onChanged={threads.reload}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The fragment is the route, so the link must not change it. */
+function focusComposer(event: { preventDefault(): void }): void {
+  event.preventDefault();
+  document.getElementById("composer")?.focus();
+}
+
+function useAgents(api: Api) {
+  const [agents, setAgents] = useState<readonly Agent[] | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const retry = useCallback(() => {
+    setError(null);
+    api.agents().then(setAgents, (reason: unknown) => setError(toMessage(reason)));
+  }, [api]);
+  useEffect(retry, [retry]);
+  return { agents, error, retry };
+}
+
+function Unavailable(props: {
+  readonly message: string;
+  readonly onRetry: () => void;
+  readonly onSignOut: () => void;
+}): ReactNode {
+  return (
+    <main className="centred">
+      <div role="alert">
+        <h1>Nothing can be loaded</h1>
+        <p>{props.message}</p>
+        <p className="row">
+          <button type="button" className="button button-primary" onClick={props.onRetry}>
+            Try again
+          </button>
+          <button type="button" className="button" onClick={props.onSignOut}>
+            Use another key
+          </button>
+        </p>
+      </div>
+    </main>
+  );
+}
+
+function NoAgents(): ReactNode {
+  return (
+    <main className="centred">
+      <div>
+        <h1>There is no agent yet</h1>
+        <p>
+          Describe one in a file of <code>src/agents/</code>, run <code>npm run agents:build</code>,
+          and start again.
+        </p>
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,12 @@
+/** Entry of the page. */
+import { createRoot } from "react-dom/client";
+import { App } from "./app/app.tsx";
+import "./style/base.css";
+import "./style/layout.css";
+import "./style/message.css";
+import "./style/panel.css";
+import { applyTheme, savedTheme } from "./app/theme.ts";
+
+applyTheme(savedTheme());
+const root = document.getElementById("root");
+if (root !== null) createRoot(root).render(<App />);

@@ -1,0 +1,73 @@
+/** A call that waits for a yes or no. Shows exactly what would run; the decision is bound to that (A2). */
+import { useState, type ReactNode } from "react";
+import type { Approval, Decision } from "../api/types.ts";
+import { formatTime } from "../app/format.ts";
+import { Icon } from "../app/icon.tsx";
+import { Fields } from "./json-view.tsx";
+
+interface Props {
+  readonly approval: Approval;
+  readonly tool: string;
+  readonly onDecide: (decision: Decision) => Promise<void>;
+}
+
+export function ApprovalCard({ approval, tool, onDecide }: Props): ReactNode {
+  const [comment, setComment] = useState("");
+  const [sent, setSent] = useState(false);
+  const id = `approval-${approval.approvalId}`;
+  async function decide(decision: "approve" | "deny"): Promise<void> {
+    setSent(true);
+    const said = comment.trim();
+    await onDecide(said === "" ? { decision } : { decision, comment: said });
+    setSent(false);
+    focusNextCard(id);
+  }
+  return (
+    <section className="ask" id={id} tabIndex={-1} aria-labelledby={`${id}-title`}>
+      <h4 id={`${id}-title`} className="ask-title">
+        <Icon name="person" /> May it run <code>{tool}</code>?
+      </h4>
+      <Fields value={approval.args} />
+      <label className="ask-comment">
+        <span className="small muted">Comment (the agent reads it if you deny)</span>
+        <input
+          type="text"
+          value={comment}
+          maxLength={2_000}
+          disabled={sent}
+          onChange={(event) => setComment(event.target.value)}
+        />
+      </label>
+      <div className="row">
+        <button
+          type="button"
+          className="button button-primary"
+          disabled={sent}
+          onClick={() => void decide("approve")}
+        >
+          Approve
+        </button>
+        <button
+          type="button"
+          className="button button-danger"
+          disabled={sent}
+          onClick={() => void decide("deny")}
+        >
+          Deny
+        </button>
+        {approval.expiresAt !== null && (
+          <span className="small muted">Open until {formatTime(approval.expiresAt)}</span>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** The keyboard goes on to the next decision, or back to the message field. */
+export function focusNextCard(decided: string): void {
+  const cards = [...document.querySelectorAll<HTMLElement>(".ask")].filter(
+    ({ id }) => id !== decided,
+  );
+  const next = cards[0] ?? document.getElementById("composer");
+  next?.focus();
+}

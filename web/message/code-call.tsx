@@ -1,0 +1,57 @@
+/** `run_code`: the code as code, then what it returned, printed and wrote. */
+import type { DynamicToolUIPart, ToolUIPart } from "ai";
+import type { ReactNode } from "react";
+import { JsonView } from "./json-view.tsx";
+
+interface CodeResult {
+  readonly value?: unknown;
+  readonly stdout?: unknown;
+  readonly written?: unknown;
+}
+
+export function CodeCall({ part }: { readonly part: ToolUIPart | DynamicToolUIPart }): ReactNode {
+  return (
+    <>
+      <h4>Code</h4>
+      <pre className="value code" tabIndex={0}>
+        <code>{codeOf(part.input)}</code>
+      </pre>
+      {part.state === "output-available" && <Outcome output={part.output} />}
+      {part.state === "output-error" && (
+        <>
+          <h4>Error</h4>
+          <JsonView value={part.errorText} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Outcome({ output }: { readonly output: unknown }): ReactNode {
+  // Cut results are text; all others are what the tool promises, member by member.
+  if (typeof output !== "object" || output === null) return <JsonView value={output} />;
+  const { value, stdout, written }: CodeResult = output;
+  return (
+    <>
+      <h4>Returned</h4>
+      <JsonView value={value ?? null} />
+      {typeof stdout === "string" && stdout !== "" && (
+        <>
+          <h4>Printed</h4>
+          <JsonView value={stdout} />
+        </>
+      )}
+      {Array.isArray(written) && written.length > 0 && (
+        <>
+          <h4>Wrote</h4>
+          <p className="small">{written.join(", ")}</p>
+        </>
+      )}
+    </>
+  );
+}
+
+function codeOf(input: unknown): string {
+  if (typeof input !== "object" || input === null || !("code" in input)) return "";
+  return typeof input.code === "string" ? input.code : "";
+}

@@ -1,0 +1,56 @@
+/** How a run ended, in words that say what to do, and what it cost. */
+import type { ReactNode } from "react";
+import type { Run } from "../api/types.ts";
+import { formatCost, formatDuration, plural } from "../app/format.ts";
+import { Icon, IconButton } from "../app/icon.tsx";
+import { toAdvice } from "./run-advice.ts";
+
+export function RunFooter(props: {
+  readonly run: Run | null;
+  readonly onRegenerate: (() => void) | null;
+}): ReactNode {
+  const { run, onRegenerate } = props;
+  if (run === null) return null;
+  return (
+    <>
+      <RunNotice run={run} />
+      <footer className="run">
+        <span data-testid="run-cost">{formatCost(run.costMicros)}</span>
+        {run.recoveryMicros > 0 && <span>of it {formatCost(run.recoveryMicros)} for recovery</span>}
+        <span>{plural(run.tokens, "token")}</span>
+        <span>{plural(run.steps, "step")}</span>
+        {run.endedAt !== null && <span>{formatDuration(run.endedAt - run.createdAt)}</span>}
+        {onRegenerate !== null && (
+          <IconButton
+            icon="again"
+            label="Answer again"
+            className="run-again"
+            onClick={onRegenerate}
+          />
+        )}
+      </footer>
+    </>
+  );
+}
+
+/** Only what is not the normal course of things. */
+export function RunNotice({ run }: { readonly run: Run }): ReactNode {
+  const advice = toAdvice(run);
+  if (advice === null) return null;
+  return (
+    <div className={`notice notice-${advice.kind}`} role="status">
+      <Icon name="alert" />
+      <span>
+        <strong>{advice.what}</strong> {advice.next}
+      </span>
+    </div>
+  );
+}
+
+export function Thinking(): ReactNode {
+  return (
+    <p className="thinking" role="status">
+      <span className="pulse" aria-hidden="true" /> Working …
+    </p>
+  );
+}

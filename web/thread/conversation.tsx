@@ -1,0 +1,136 @@
+/** One conversation: what was said, what waits, what it cost, and the files beside it. */
+import { useMemo, useState, type ReactNode } from "react";
+import type { Api } from "../api/api.ts";
+import { toMessage } from "../api/http.ts";
+import type { Agent, Delivery, Place } from "../api/types.ts";
+import { Notice } from "../app/notice.tsx";
+import { DropZone } from "../files/drop-zone.tsx";
+import { FilesPanel } from "../files/files-panel.tsx";
+import { MessageList } from "../message/message-list.tsx";
+import { Composer } from "./composer.tsx";
+import { ConnectionNotice } from "./connection-notice.tsx";
+import { ThreadHeader } from "./thread-header.tsx";
+import { toStamp } from "./stamp.ts";
+import { useChat } from "./use-chat.ts";
+import { useThreadData } from "./use-thread-data.ts";
+import { WaitingNotice } from "./waiting-notice.tsx";
+
+interface Props {
+  readonly api: Api;
+  readonly agent: Agent;
+  readonly place: Place;
+  readonly onOpenSidebar: () => void;
+  readonly onChanged: () => void;
+}
+
+export function Conversation({
+  api,
+  agent,
+  place: given,
+  onOpenSidebar,
+  onChanged,
+}: Props): ReactNode {
+  // The component is keyed by its place, so this is one object for as long as it lives.
+  const [place] = useState(given);
+  const chat = useChat(api, place);
+  const { data, error: dataError, refresh } = useThreadData(api, place, toStamp(chat));
+  const [filesOpen, setFilesOpen] = useState(false);
+  const [editing, setEditing] = useState<string | null>(null);
+  const [failure, setFailure] = useState<string | null>(null);
+
+  /** Whatever is asked of the API directly: its failure is shown, and what it changed is read again. */
+  async function ask(work: Promise<void>): Promise<void> {
+    setFailure(null);
+    try {
+      await work;
+    } catch (reason) {
+      setFailure(toMessage(reason));
+    }
+    await refresh();
+  }
+  const upload = (files: readonly File[]): void => {
+    setFilesOpen(true);
+    void ask(Promise.all(files.map((file) => api.upload(place, file.name, file))).then(onChanged));
+  };
+  const open = useMemo(
+    () => data?.approvals.filter(({ status }) => status === "open") ?? [],
+    [data],
+  );
+  const activeRun = data?.thread.activeRun ?? null;
+  const isWaiting = !chat.busy && open.length > 0;
+  const isLive = chat.busy || activeRun !== null;
+
+  function send(text: string, delivery: Delivery): void {
+    if (isLive) void ask(api.send(place, text, delivery));
+    else chat.send(text);
+  }
+  function stop(): void {
+    if (chat.busy) chat.stop();
+    if (activeRun !== null) void ask(api.cancel(place, activeRun));
+  }
+  const lastUser = chat.messages.findLast(({ role }) => role === "user");
+  const readOnly = data !== null && !data.thread.writable;
+  return (
+    <DropZone onFiles={upload}>
+      <main className="conversation">
+        <ThreadHeader
+          agent={agent}
+          data={data}
+          busy={isLive}
+          filesOpen={filesOpen}
+          onOpenSidebar={onOpenSidebar}
+          onToggleFiles={() => setFilesOpen(!filesOpen)}
+          onClear={chat.clear}
+          onSelectBranch={(branch) => void ask(api.selectBranch(place, branch))}
+        />
+        <ConnectionNotice state={chat.connection} refusal={chat.refusal} />
+        {readOnly && <Notice kind="warn" text={toReadOnly(data.thread.readOnlyReason)} />}
+        <MessageList
+          chat={chat}
+          data={data}
+          agent={agent}
+          live={isLive}
+          editing={editing}
+          onEdit={setEditing}
+          onDecide={(approvalId, decision) => ask(api.decide(place, approvalId, decision))}
+        />
+        <WaitingNotice open={isWaiting ? open : []} />
+        <Composer
+          placeholder={isWaiting ? "It waits for you, above" : `Message ${agent.name}`}
+          state={readOnly || chat.connection === "refused" ? "closed" : toState(isLive, isWaiting)}
+          error={failure ?? chat.error ?? dataError}
+          onSend={send}
+          onFiles={upload}
+          onStop={stop}
+          onEditLast={() => setEditing(lastUser?.id ?? null)}
+          onDismissError={() => {
+            setFailure(null);
+            chat.clearError();
+          }}
+        />
+      </main>
+      {filesOpen && (
+        <FilesPanel
+          files={data?.files ?? null}
+          onUpload={upload}
+          onDownload={(path) => api.download(place, path)}
+          onDelete={(path) => ask(api.deleteFile(place, path))}
+          onClose={() => setFilesOpen(false)}
+        />
+      )}
+    </DropZone>
+  );
+}
+
+function toState(isLive: boolean, isWaiting: boolean): "idle" | "working" | "waiting" {
+  if (!isLive) return "idle";
+  return isWaiting ? "waiting" : "working";
+}
+
+function toReadOnly(reason: string | null): string {
+  const why =
+    reason === "log_newer_than_code"
+      ? "It was written by a newer version of Holdfast: deploy that version to go on."
+      : "Its log could not be opened for writing; ask whoever runs this server.";
+  return `This conversation can only be read. ${why}`;
+}

@@ -1,0 +1,79 @@
+/** Title, cost, branches, files, and clearing. */
+import type { ReactNode } from "react";
+import type { ThreadData } from "../api/api.ts";
+import type { Agent } from "../api/types.ts";
+import { formatCost, plural } from "../app/format.ts";
+import { Icon, IconButton } from "../app/icon.tsx";
+import { BranchPicker } from "./branch-picker.tsx";
+import { isEmbedded } from "./examples.ts";
+
+interface Props {
+  readonly agent: Agent;
+  readonly data: ThreadData | null;
+  /** Branches change only between runs. */
+  readonly busy: boolean;
+  readonly filesOpen: boolean;
+  readonly onOpenSidebar: () => void;
+  readonly onToggleFiles: () => void;
+  readonly onClear: () => void;
+  readonly onSelectBranch: (branch: string) => void;
+}
+
+export function ThreadHeader(props: Props): ReactNode {
+  const { agent, data, busy, filesOpen } = props;
+  const title = data?.thread.title ?? "Conversation";
+  const files = data?.files.length ?? 0;
+  return (
+    <header className="bar">
+      <IconButton
+        icon="menu"
+        label="Conversations"
+        className="only-narrow"
+        onClick={props.onOpenSidebar}
+      />
+      <div className="bar-title">
+        <h1 title={title}>{title}</h1>
+        <p className="bar-meta">
+          {agent.name}
+          <span className="bar-model">
+            {" "}
+            · {isEmbedded(agent) ? "built-in rules, not an LLM" : agent.model}
+          </span>
+          {data !== null && <ThreadCost data={data} />}
+        </p>
+      </div>
+      {data !== null && data.branches.length > 1 && (
+        <BranchPicker branches={data.branches} disabled={busy} onSelect={props.onSelectBranch} />
+      )}
+      <IconButton
+        icon="clear"
+        label="Clear: begin with an empty memory of what was said"
+        disabled={busy || (data?.runs.length ?? 0) === 0}
+        onClick={props.onClear}
+      />
+      <button
+        type="button"
+        className={`button button-small ${filesOpen ? "is-on" : ""}`}
+        aria-expanded={filesOpen}
+        onClick={props.onToggleFiles}
+      >
+        <Icon name="file" />
+        <span className="files-word">Files</span>
+        {files > 0 && <span className="count">{files}</span>}
+      </button>
+    </header>
+  );
+}
+
+function ThreadCost({ data }: { readonly data: ThreadData }): ReactNode {
+  if (data.runs.length === 0) return null;
+  const cost = data.runs.reduce((sum, run) => sum + run.costMicros, 0);
+  const tokens = data.runs.reduce((sum, run) => sum + run.tokens, 0);
+  return (
+    <span data-testid="thread-cost">
+      {" "}
+      · {plural(data.runs.length, "run")}, {formatCost(cost)}
+      <span className="bar-model">, {plural(tokens, "token")}</span>
+    </span>
+  );
+}
