@@ -1,0 +1,2 @@
+import { it } from "vitest";
+it("probe", async () => { await import("../../support/zz-probe.ts"); });
