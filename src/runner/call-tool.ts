@@ -15,7 +15,7 @@ import type { WorkspaceStore } from "#ports/workspace-store.ts";
 import type { WorkspaceSession } from "#ports/workspace.ts";
 import type { Json, JsonObject } from "#shared/json.ts";
 import type { Admission, Crossing, DispatchContext, Outcome } from "./crossing.ts";
-import type { ToolView } from "./gate-hooks.ts";
+import type { GuardrailHook, ToolView } from "./gate-hooks.ts";
 import { whenAborted } from "./model-stream.ts";
 import type { Timers } from "./timers.ts";
 import { isPinned } from "./tool-pin.ts";
@@ -48,6 +48,9 @@ type Ran =
   | { readonly type: "not_happened" }
   | { readonly type: "failed"; readonly code: string; readonly message: string };
 
+type Settled = Exclude<Ran, { readonly type: "not_happened" }>;
+
+const WITHHELD = "The result was withheld: it could not be screened.";
 const FREE: Settlement = { costMicros: 0, tokens: 0, estimated: false };
 
 export class ToolCrossing implements Crossing {
@@ -114,7 +117,8 @@ export class ToolCrossing implements Crossing {
       maxResultBytes: view.pin.limits.maxResultBytes,
       files: session,
     };
-    const result = await this.#toResult(ran, limits, context);
+    const shown = await this.#screen(ran, context.guardrail);
+    const result = this.#toResult(ran, shown, limits);
     const failed = result.status !== "ok";
     return {
       drafts: this.#outcome(result, failed ? null : staged.plan),
@@ -123,7 +127,10 @@ export class ToolCrossing implements Crossing {
       without: (error) =>
         this.#outcome(toErrorResult(toErrorCode(error), toErrorMessage(error), limits), null),
       // Giving up because it was told to says nothing about what had happened by then.
-      late: ran.type === "failed" && context.signal.aborted ? null : { ...result, handle: null },
+      late:
+        ran.type === "failed" && context.signal.aborted
+          ? null
+          : this.#toResult(ran, shown, { ...limits, files: null }),
     };
   }
 
@@ -190,26 +197,22 @@ export class ToolCrossing implements Crossing {
     };
   }
 
-  async #toResult(
-    ran: Exclude<Ran, { type: "not_happened" }>,
-    limits: ResultLimits,
-    context: DispatchContext,
-  ): Promise<ToolResult> {
+  /** Null withholds: what could not be screened is not shown. */
+  async #screen(ran: Settled, guardrail: GuardrailHook): Promise<string | null> {
     const text = ran.type === "value" ? toResultText(ran.value) : ran.message;
     try {
-      const shown = await context.guardrail.toolOutput(this.#deps.view, text);
-      if (ran.type === "value") return toToolResult(shown.toWellFormed(), limits);
-      return this.#effect.mode === "check"
-        ? toUnknownResult(shown, limits)
-        : toErrorResult(ran.code, shown, limits);
+      return await guardrail.toolOutput(this.#deps.view, text);
     } catch {
-      // Fail closed: what could not be screened is not shown.
-      return toErrorResult(
-        "denied_by_policy",
-        "The result was withheld: it could not be screened.",
-        limits,
-      );
+      return null;
     }
+  }
+
+  #toResult(ran: Settled, shown: string | null, limits: ResultLimits): ToolResult {
+    if (shown === null) return toErrorResult("denied_by_policy", WITHHELD, limits);
+    if (ran.type === "value") return toToolResult(shown.toWellFormed(), limits);
+    return this.#effect.mode === "check"
+      ? toUnknownResult(shown, limits)
+      : toErrorResult(ran.code, shown, limits);
   }
 
   #outcome(result: ToolResult, plan: readonly PlanItem[] | null): readonly ThreadDraft[] {
