@@ -12,6 +12,8 @@ import { defineTool } from "#authoring/define-tool.ts";
 import { ThreadAgent } from "#durable-objects/agent-object.ts";
 import { ThreadHost } from "#durable-objects/agent/thread-host.ts";
 import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
+import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
+import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
 import type { Model, ModelPart, ModelRequest } from "#ports/model.ts";
 import type { Caller, ThreadStub } from "#ports/thread-gateway.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
@@ -92,6 +94,8 @@ const bench = defineAgent({
 
 export class AgentObject extends ThreadAgent<BenchEnv> {
   static override readonly compose = (): ThreadComposition => ({
+    catalogue: THREAD_CATALOGUE,
+    migrations: OBJECT_MIGRATIONS,
     clock: new SystemClock(),
     agents: new Map([["bench", bench]]),
     models: { resolve: () => model },

@@ -14,9 +14,7 @@ import type { ObjectStorage } from "#adapters/sql/object-sqlite.ts";
 import { SqliteWorkspace } from "#adapters/workspace/sqlite-workspace.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
 import type { CommandContext, Receipt, ThreadCommand } from "#kernel/commands.ts";
-import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
 import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
-import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { EventLog } from "#ports/event-log.ts";
 import type { Caller, Reply } from "#ports/thread-gateway.ts";
@@ -52,11 +50,11 @@ export class ThreadHost {
   constructor(address: ThreadAddress, storage: ObjectStorage, composition: ThreadComposition) {
     this.address = address;
     this.#composition = composition;
-    this.storage = openStorage(storage, OBJECT_MIGRATIONS);
+    this.storage = openStorage(storage, composition.migrations);
     const { database, blobs, hasher } = this.storage;
     this.runs = new RunsReader(database);
     this.log = openLog<ThreadEvents>(this.storage, {
-      catalogue: THREAD_CATALOGUE,
+      catalogue: composition.catalogue,
       defaults: { tenant: address.tenant, agent: address.agent, thread: address.thread },
       projections: [new RunsProjection(database), new FilesProjection(database)],
     });
