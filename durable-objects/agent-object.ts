@@ -17,6 +17,7 @@ import type {
   ThreadView,
 } from "#ports/thread-gateway.ts";
 import type { FileStat } from "#ports/workspace.ts";
+import type { DriveResult } from "#runner/thread-runtime.ts";
 import { AppError } from "#shared/errors.ts";
 import { fromObjectName } from "#shared/ids.ts";
 import type { Json } from "#shared/json.ts";
@@ -52,7 +53,7 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     this.#drive = new DriveCapability(
       {
         hasOpenRun: () => this.#open().hasOpenRun(),
-        drive: () => this.#open().runtime.drive(),
+        drive: () => this.#work(),
         drainOutbox: () => this.#open().drainOutbox(),
         now: () => this.#composition.clock.now(),
         failed: (error) => this.#failed(error),
@@ -196,6 +197,14 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     if (address === null) throw new AppError("not_found", "no such thread");
     this.#host = new ThreadHost(address, this.ctx.storage, this.#composition);
     return this.#host;
+  }
+
+  /** A runtime that was closed meanwhile has left its work to a newer one. */
+  async #work(): Promise<DriveResult> {
+    const { runtime } = this.#open();
+    const result = await runtime.drive();
+    if (runtime.closed === null || !runtime.mode.writable) return result;
+    throw new AppError("stale_epoch", runtime.closed, { kind: "unavailable", retryable: true });
   }
 
   #failed(error: unknown): void {

@@ -210,7 +210,7 @@ export class ThreadRuntime {
       return null;
     }
     // The outside is busy or there is nothing to do: the moment at which a snapshot delays nobody.
-    this.#journal.snapshotWhenDue();
+    this.#journal.snapshotWhenDue(!this.#gate.hasOpenFlights());
     if (this.#gate.hasOpenFlights()) {
       await this.#latch.wait();
       return null;

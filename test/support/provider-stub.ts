@@ -118,8 +118,11 @@ function sendStream(
   response.end(done && !frames.some((frame) => "raw" in frame) ? "data: [DONE]\n\n" : "");
 }
 
-function toChunks(
-  frame: Exclude<Frame, { raw: string } | { hang: true } | { reset: true }>,
+/** A frame that is a part of the API's stream, rather than something done to its connection. */
+export type ChunkFrame = Exclude<Frame, { raw: string } | { hang: true } | { reset: true }>;
+
+export function toChunks(
+  frame: ChunkFrame,
   index: number,
 ): Json[] {
   if ("error" in frame) return [{ error: frame.error }];
@@ -154,7 +157,7 @@ function toChunks(
 }
 
 /** What providers refuse with 400: calls and results that do not pair, empty text, text that is no Unicode. */
-function historyProblem(messages: Json): string | null {
+export function historyProblem(messages: Json): string | null {
   if (!Array.isArray(messages)) return "messages must be a list";
   let open: string[] = [];
   for (const message of messages as readonly Json[]) {

@@ -72,7 +72,7 @@ export class ThreadClient {
   async export(): Promise<string> {
     const response = await this.api.fetch("GET", `${this.path}/export`);
     if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
-    return response.text();
+    return new TextDecoder("utf-8", { fatal: true }).decode(await response.arrayBuffer());
   }
   /** Null when the exported log verifies by itself. */
   async chainFault(): Promise<string | null> {

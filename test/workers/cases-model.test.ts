@@ -8,7 +8,7 @@ import { utf8 } from "#shared/json.ts";
 import { A03, A04, A06, A07, A10 } from "../fixtures/cases.ts";
 import { Api } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
-import { lastResults, StrictModel } from "../support/provider-stub-model.ts";
+import { lastResults, StrictModel } from "../support/strict-model.ts";
 import { ask, say } from "../support/scripted-model.ts";
 import { ThreadClient } from "../support/thread-client.ts";
 import { findLoneSurrogate } from "../support/well-formed.ts";

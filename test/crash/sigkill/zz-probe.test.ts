@@ -1,2 +1,0 @@
-import { it } from "vitest";
-it("probe", async () => { await import("../../support/zz-probe.ts"); });
