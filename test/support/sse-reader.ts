@@ -4,7 +4,7 @@
  */
 import type { EventHeader } from "#ports/event-log.ts";
 import type { Json } from "#shared/json.ts";
-import { Api } from "./api.ts";
+import type { Api } from "./api.ts";
 
 export interface SseEvent {
   /** Empty for events without one. */
@@ -17,13 +17,17 @@ export interface SseEvent {
     readonly code?: string;
   };
 }
-export const TERMINAL: ReadonlySet<string> = new Set(["run.completed", "run.failed", "run.cancelled"]);
+export const TERMINAL: ReadonlySet<string> = new Set([
+  "run.completed",
+  "run.failed",
+  "run.cancelled",
+]);
 
 export class SseReader {
   readonly events: SseEvent[] = [];
   readonly response: Response;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #decoder = new TextDecoder("utf-8", { fatal: true });
+  readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   #buffer = "";
   ended = false;
 
@@ -64,7 +68,9 @@ export class SseReader {
   }
 
   async #read(): Promise<boolean> {
-    const { done, value } = await this.#reader.read().catch(() => ({ done: true, value: undefined }));
+    const { done, value } = await this.#reader
+      .read()
+      .catch(() => ({ done: true, value: undefined }));
     if (done || value === undefined) {
       this.ended = true;
       return false;
@@ -78,10 +84,17 @@ export class SseReader {
 
   #take(block: string): void {
     const field = (name: string): string =>
-      block.split("\n").find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? "";
+      block
+        .split("\n")
+        .find((line) => line.startsWith(`${name}: `))
+        ?.slice(name.length + 2) ?? "";
     const event = field("event");
     if (event === "") return;
-    this.events.push({ id: field("id"), event, data: JSON.parse(field("data")) as SseEvent["data"] });
+    this.events.push({
+      id: field("id"),
+      event,
+      data: JSON.parse(field("data")) as SseEvent["data"],
+    });
   }
 }
 

@@ -30,6 +30,9 @@ export class AgentObject extends ThreadAgent {
 
 export default {
   fetch(request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
-    return composeApp({ ...env, HOLDFAST_TOKEN_SECRET: TOKEN_SECRET }, [...AGENTS, ...lab.agents.values()]).fetch(request, env, ctx);
+    return composeApp({ ...env, HOLDFAST_TOKEN_SECRET: TOKEN_SECRET }, [
+      ...AGENTS,
+      ...lab.agents.values(),
+    ]).fetch(request, env, ctx);
   },
 } satisfies ExportedHandler<Env>;

@@ -1,18 +1,47 @@
-/** A thread through the public API, in workerd, on real Durable Objects and D1. */
+/** A thread as an object: its RPC surface, other builds over the same storage, and deploys in the middle of a run. */
+import { abortAllDurableObjects } from "cloudflare:test";
+import { Agent } from "agents";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineAgent } from "#authoring/define-agent.ts";
 import { defineTool } from "#authoring/define-tool.ts";
-import { Api, threadPath } from "../support/api.ts";
+import { ThreadAgent } from "#durable-objects/agent-object.ts";
+import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
+import type { Model } from "#ports/model.ts";
+import type { ThreadStub } from "#ports/thread-gateway.ts";
+import type { Tool } from "#ports/tool.ts";
+import { Api } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
-import { ask, say, ScriptModel } from "../support/scripted-model.ts";
+import { ask, say, ScriptModel, type ScriptPart } from "../support/scripted-model.ts";
+import { NEWER_CATALOGUE, StoredThread } from "../support/stored-thread.ts";
+import { lastResults, StrictModel } from "../support/strict-model.ts";
+import { ThreadClient } from "../support/thread-client.ts";
 
 let api: Api;
-
 beforeAll(async () => {
   api = await Api.service("acme");
 });
 afterEach(() => lab.models.clear());
+
+interface Build {
+  readonly instructions?: string;
+  readonly tools?: readonly Tool[];
+}
+/** What a deploy is to a thread: the agent of this name as the code has it now. */
+function build(name: string, { instructions = "Help.", tools = [] }: Build = {}): void {
+  deploy(defineAgent({ name, description: name, instructions, model: `test/${name}`, tools }));
+}
+function start(name: string, model: Model, first: Build = {}) {
+  build(name, first);
+  lab.models.set(`test/${name}`, model);
+  return {
+    thread: new ThreadClient(api, name, "t1"),
+    stored: new StoredThread("acme", name, "t1"),
+  };
+}
+const until = (holds: () => boolean): Promise<true> =>
+  api.until(async () => (holds() ? true : null));
+const HALF: readonly ScriptPart[] = [{ text: "half" }, { hang: true }];
 
 describe("a thread", () => {
   it("[G5] answers with a tool's result, each effect once", async () => {
@@ -28,21 +57,197 @@ describe("a thread", () => {
         return a + b;
       },
     });
-    deploy(
-      defineAgent({
-        name: "adder",
-        description: "Adds.",
-        instructions: "Add.",
-        model: "test/adder",
-        tools: [tool],
-      }),
-    );
     const model = new ScriptModel([ask(["add", { a: 1, b: 2 }]), say("three")]);
-    lab.models.set("test/adder", model);
-    const thread = threadPath("adder", "t1");
-    const run = await api.ended(thread, await api.send(thread, "one and two"));
+    const { thread } = start("adder", model, { tools: [tool] });
+    const run = await thread.ask("one and two");
     expect(run).toMatchObject({ status: "completed", finish: "stop", text: "three", steps: 2 });
     expect(executed).toBe(1);
     expect(model.requests).toHaveLength(2);
   });
+
+  it("[Z3] offers over RPC what ThreadStub lists, and nothing else of its own", () => {
+    const listed: Record<keyof ThreadStub, true> = {
+      create: true,
+      view: true,
+      send: true,
+      cancel: true,
+      putState: true,
+      run: true,
+      runs: true,
+      messages: true,
+      events: true,
+      export: true,
+      files: true,
+      readFile: true,
+      writeFile: true,
+      deleteFile: true,
+      stream: true,
+      erasePayload: true,
+    };
+    const own = Object.getOwnPropertyNames(ThreadAgent.prototype).filter(
+      (name) => name !== "constructor",
+    );
+    expect(own.toSorted()).toEqual(Object.keys(listed).toSorted());
+    // A name of the base class would replace what the SDK calls.
+    expect(own.filter((name) => name in Agent.prototype)).toEqual([]);
+  });
+});
+
+describe("another build over the same storage", () => {
+  it("[L6] a log of a newer build is readable, takes no command, and its run does not go on", async () => {
+    const model = new StrictModel((_, index) => (index === 0 ? HALF : say("never")));
+    const { thread, stored } = start("newer", model);
+    const runId = await thread.send("hi");
+    await until(() => model.requests.length === 1);
+    await stored.asAnotherBuild(NEWER_CATALOGUE, (log) =>
+      log.append([{ type: "state.set", payload: { state: { from: "the future" } } }], {
+        at: Date.now(),
+      }),
+    );
+    await abortAllDurableObjects();
+    const view = await api.json("GET", thread.path);
+    expect(view).toMatchObject({
+      status: 200,
+      body: { writable: false, readOnlyReason: "log_newer_than_code", activeRun: runId },
+    });
+    expect(await thread.messages()).toMatchObject([{ role: "user", content: [{ text: "hi" }] }]);
+    expect(await thread.chainFault()).toBeNull();
+    const before = await thread.events();
+    const refused = [
+      await api.json("POST", `${thread.path}/messages`, { text: "again" }),
+      await api.json("PUT", `${thread.path}/state`, {}),
+      await api.json("POST", `${thread.path}/runs/${runId}/cancel`),
+      await api.json("DELETE", `${thread.path}/files/a.txt`),
+    ];
+    expect(refused.slice(0, 3)).toMatchObject(
+      [409, 409, 409].map((status) => ({ status, body: { code: "log_newer_than_code" } })),
+    );
+    expect(refused[3]?.status).toBe(404);
+    // Longer than the heartbeat: no alarm takes the run up either.
+    const since = Date.now();
+    await until(() => Date.now() - since > 2 * lab.heartbeatMs);
+    expect(model.requests).toHaveLength(1);
+    expect(await thread.events()).toEqual(before);
+  });
+
+  it("[L6] a failed migration leaves a thread that is read, not run, until the build that fits is back", async () => {
+    const model = new StrictModel([say("hello"), say("again")]);
+    const { thread, stored } = start("migration", model);
+    await thread.ask("hi");
+    const before = await thread.events();
+    const setDigest = (digest: string): Promise<string> =>
+      stored.within(({ storage: { sql } }) => {
+        const { digest: old } = sql
+          .exec<{ digest: string }>("SELECT digest FROM schema_migrations")
+          .one();
+        sql.exec("UPDATE schema_migrations SET digest = ?", digest);
+        return old;
+      });
+    const digest = await setDigest("edited");
+    await abortAllDurableObjects();
+    expect(await api.json("GET", thread.path)).toMatchObject({
+      status: 200,
+      body: { writable: false, readOnlyReason: "migration_failed" },
+    });
+    expect(await thread.events()).toEqual(before);
+    expect(await thread.chainFault()).toBeNull();
+    const refused = await api.json("POST", `${thread.path}/messages`, { text: "again" });
+    expect(refused).toMatchObject({ status: 503, body: { code: "migration_failed" } });
+    await setDigest(digest);
+    await abortAllDurableObjects();
+    expect(await thread.ask("again")).toMatchObject({ finish: "stop", text: "again" });
+  });
+
+  it("[L5][G10] of two writers on one storage the older writes nothing any more", async () => {
+    const model = new ScriptModel([
+      [{ text: "late" }, { hold: true }, { finish: "stop" }],
+      say("fresh"),
+    ]);
+    const { thread, stored } = start("epoch", model);
+    const runId = await thread.send("hi");
+    await until(() => model.waiting === 1);
+    await stored.asAnotherBuild(THREAD_CATALOGUE, (log) =>
+      log.append([{ type: "state.set", payload: { state: { owner: "second" } } }], {
+        at: Date.now(),
+      }),
+    );
+    const before = await thread.events();
+    const refused = await api.json("PUT", `${thread.path}/state`, { owner: "first" });
+    expect(refused).toMatchObject({ status: 503, body: { code: "stale_epoch", retryable: true } });
+    expect(await thread.events()).toEqual(before);
+    // The call in flight comes back to a writer that is not the newest: its answer is not recorded by it.
+    model.release();
+    expect(await thread.ended(runId)).toMatchObject({ finish: "stop", text: "late" });
+    expect(model.requests).toHaveLength(2);
+    expect(await thread.of("model.interrupted")).toHaveLength(1);
+    expect(await thread.of("model.answered")).toHaveLength(1);
+    expect(await thread.of("state.set")).toHaveLength(1);
+    const writers = (await thread.events()).map(({ header }) => header.epoch);
+    expect(writers).toEqual(writers.toSorted((a, b) => a - b));
+    expect(await thread.chainFault()).toBeNull();
+  });
+});
+
+describe("a deploy between crash and recovery", () => {
+  it("[K18] changed instructions: the run ends on its pin, the next one begins with the new ones", async () => {
+    const model = new StrictModel((_, index) => (index === 0 ? HALF : say(`answer ${index}`)));
+    const { thread } = start("instructions", model, { instructions: "Be kind." });
+    const runId = await thread.send("hi");
+    await until(() => model.requests.length === 1);
+    await abortAllDurableObjects();
+    build("instructions", { instructions: "Be brief." });
+    expect(await thread.ended(runId)).toMatchObject({ finish: "stop", text: "answer 1" });
+    await thread.ask("again");
+    expect(model.requests.map(({ instructions }) => instructions)).toEqual([
+      "Be kind.",
+      "Be kind.",
+      "Be brief.",
+    ]);
+    const pinned = await thread.of("definition.pinned");
+    expect(new Set(pinned.map(({ header }) => header.definition)).size).toBe(2);
+  });
+
+  const act = (field: string, executed: string[], never = false): Tool =>
+    defineTool({
+      name: "act",
+      description: "Acts.",
+      version: "1",
+      input: z.object({ [field]: z.string() }),
+      effect: "read",
+      limits: { timeoutMs: 600_000 },
+      execute: async () => {
+        executed.push(field);
+        return never ? new Promise<string>(() => undefined) : "acted";
+      },
+    });
+
+  it.each(["removed", "schema", "agent"] as const)(
+    "[T9] tool gone or changed (%s): its call is refused as tool_unavailable, and the run ends",
+    async (change) => {
+      const executed: string[] = [];
+      const model = new StrictModel([ask(["act", { a: "x" }]), say("without it"), say("again")]);
+      const name = `deploy-${change}`;
+      const { thread } = start(name, model, { tools: [act("a", executed, true)] });
+      const runId = await thread.send("act");
+      await until(() => executed.length === 1);
+      await abortAllDurableObjects();
+      if (change === "removed") build(name);
+      if (change === "schema") build(name, { tools: [act("b", executed)] });
+      if (change === "agent") lab.agents.delete(name);
+      expect(await thread.ended(runId)).toMatchObject({ status: "completed", text: "without it" });
+      expect(executed).toEqual(["a"]);
+      const refused = await thread.of("tool.refused");
+      expect(refused.map(({ payload }) => payload["refusal"])).toMatchObject([
+        { code: "tool_unavailable" },
+      ]);
+      expect(lastResults(model.requests[1])).toMatchObject([{ isError: true }]);
+      // The pin holds the tool as it was, so later steps of the run still list it.
+      expect(model.requests[1]?.tools).toEqual(model.requests[0]?.tools);
+      expect(model.rejections).toEqual([]);
+      const next = await api.json("POST", `${thread.path}/messages`, { text: "again" });
+      if (change === "agent")
+        expect(next).toMatchObject({ status: 404, body: { code: "agent_unknown" } });
+      else expect(next.status).toBe(202);
+    },
+  );
 });

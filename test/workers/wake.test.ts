@@ -1,0 +1,236 @@
+/** What a crash of the object leaves behind and how the thread goes on by itself: no request, only its alarm. */
+import { abortAllDurableObjects } from "cloudflare:test";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineAgent } from "#authoring/define-agent.ts";
+import { defineTool, type CheckAnswer } from "#authoring/define-tool.ts";
+import { DEFAULT_HOOKS } from "#runner/default-hooks.ts";
+import type { Model } from "#ports/model.ts";
+import type { Tool, ToolEffect } from "#ports/tool.ts";
+import { Api } from "../support/api.ts";
+import { deploy, lab } from "../support/lab.ts";
+import { ParkingHooks } from "../support/parking-hooks.ts";
+import { ask, say, type ScriptPart } from "../support/scripted-model.ts";
+import { seqFaults, shownText, TERMINAL, typesOf } from "../support/sse-reader.ts";
+import { StoredThread } from "../support/stored-thread.ts";
+import { lastResults, StrictModel } from "../support/strict-model.ts";
+import { ThreadClient } from "../support/thread-client.ts";
+
+let api: Api;
+beforeAll(async () => {
+  api = await Api.service("wake");
+});
+afterEach(() => {
+  lab.models.clear();
+  lab.hooks = DEFAULT_HOOKS;
+});
+
+function start(name: string, model: Model, tools: readonly Tool[] = []) {
+  const route = `test/${name}`;
+  deploy(defineAgent({ name, description: name, instructions: "Help.", model: route, tools }));
+  lab.models.set(route, model);
+  return {
+    thread: new ThreadClient(api, name, "t1"),
+    stored: new StoredThread("wake", name, "t1"),
+  };
+}
+
+const until = (holds: () => boolean): Promise<true> =>
+  api.until(async () => (holds() ? true : null));
+
+/** Crashes every object and waits until the thread has told the directory of a later event, asking it nothing. */
+async function crashAndWait(stored: StoredThread): Promise<void> {
+  const before = (await stored.lastSeq()) ?? 0;
+  await abortAllDurableObjects();
+  await api.until(async () => (((await stored.lastSeq()) ?? 0) > before ? true : null));
+}
+
+const HALF: readonly ScriptPart[] = [{ text: "half" }, { hang: true }];
+
+/** Counts outside of every object: its effect happens, and its first answer never comes back. */
+class Outside {
+  readonly keys: string[] = [];
+  readonly checks: string[] = [];
+  readonly #happensFirst: boolean;
+
+  constructor(happensFirst = true) {
+    this.#happensFirst = happensFirst;
+  }
+  get calls(): number {
+    return this.keys.length;
+  }
+
+  tool(effect: ToolEffect): Tool {
+    const base = {
+      name: "act",
+      description: "Acts.",
+      version: "1",
+      input: z.object({}),
+      limits: { timeoutMs: 600_000 },
+      execute: async (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
+        this.keys.push(idempotencyKey);
+        return this.keys.length === 1 ? new Promise<string>(() => undefined) : "acted again";
+      },
+    };
+    if (effect !== "reconcile") return defineTool({ ...base, effect });
+    const check = async (key: string): Promise<CheckAnswer> => {
+      this.checks.push(key);
+      return this.#happensFirst && this.keys.includes(key)
+        ? { happened: true, result: "it had happened" }
+        : { happened: false };
+    };
+    return defineTool({ ...base, effect, check });
+  }
+}
+
+describe("a crash in a model stream", () => {
+  it("[K15][G12][P2][P3] the run ends by itself, the repeat is marked, and a returning client sees each event once", async () => {
+    const model = new StrictModel((_, index) => (index === 0 ? HALF : say("whole")));
+    const { thread, stored } = start("in-model", model);
+    const runId = await thread.send("hi");
+    const reader = await thread.stream(runId);
+    await reader.until(({ events }) => shownText(events) === "half");
+    await crashAndWait(stored);
+    expect(model.requests).toHaveLength(2);
+    const lost = await reader.toEnd();
+    const seen = lost.filter(({ event }) => event !== "error");
+    const back = await thread.stream(runId, seen.at(-1)?.id);
+    const all = [...seen, ...(await back.toEnd())];
+    expect(seqFaults(all)).toEqual([]);
+    expect(all.filter(({ event }) => event === "discard")).toHaveLength(1);
+    expect(typesOf(all).filter((type) => TERMINAL.has(type))).toEqual(["run.completed"]);
+    expect(back.events.filter(({ event }) => event === "caught_up").length).toBeLessThanOrEqual(1);
+    const fresh = await (await thread.stream(runId)).toEnd();
+    expect(typesOf(fresh)).toEqual(typesOf(all));
+    expect(typesOf(all).filter((type) => type.startsWith("model."))).toEqual([
+      "model.requested",
+      "model.interrupted",
+      "model.requested",
+      "model.answered",
+    ]);
+    expect((await thread.of("model.answered")).map(({ header }) => header.costKind)).toEqual([
+      "recovery",
+    ]);
+    expect(await thread.ended(runId)).toMatchObject({ finish: "stop", text: "whole" });
+    expect(await thread.chainFault()).toBeNull();
+  });
+});
+
+describe("a crash in a tool", () => {
+  it.each([
+    { effect: "read", happens: true, calls: 2, checks: 0, output: "acted again" },
+    { effect: "idempotent", happens: true, calls: 2, checks: 0, output: "acted again" },
+    { effect: "reconcile", happens: true, calls: 1, checks: 1, output: "it had happened" },
+    { effect: "reconcile", happens: false, calls: 2, checks: 1, output: "acted again" },
+    { effect: "once", happens: true, calls: 1, checks: 0, output: "The process stopped" },
+  ] as const)(
+    "[G5][G6][G7][G8][G9] $effect (happened: $happens): $calls executions, $checks checks, no answer bought twice",
+    async ({ effect, happens, calls, checks, output }) => {
+      const outside = new Outside(happens);
+      const model = new StrictModel([ask(["act"]), say("done")]);
+      const { thread, stored } = start(`in-${effect}-${happens}`, model, [outside.tool(effect)]);
+      const runId = await thread.send("act");
+      await until(() => outside.calls === 1);
+      await crashAndWait(stored);
+      expect(outside.calls).toBe(calls);
+      expect(outside.checks).toHaveLength(checks);
+      expect(new Set([...outside.keys, ...outside.checks]).size).toBe(1);
+      expect(model.requests).toHaveLength(2);
+      expect(lastResults(model.requests[1])).toMatchObject([
+        { output: expect.stringContaining(output) },
+      ]);
+      expect(await thread.ended(runId)).toMatchObject({ status: "completed", finish: "stop" });
+      expect(await thread.of("model.answered")).toHaveLength(2);
+      expect(await thread.of("tool.finished")).toHaveLength(1);
+      expect(model.rejections).toEqual([]);
+    },
+  );
+});
+
+/** One tool call and an answer, with a place to die before, in and after each effect. */
+function scenario(name: string, parking: ParkingHooks) {
+  const outside: string[] = [];
+  const act = defineTool({
+    name: "act",
+    description: "Acts.",
+    version: "1",
+    input: z.object({}),
+    effect: "idempotent",
+    execute: async (_, { idempotencyKey }) => {
+      await parking.point("tool begins");
+      outside.push(idempotencyKey);
+      await parking.point("tool has acted");
+      return "acted";
+    },
+  });
+  const model = new StrictModel([[{ text: "I act. " }, ...ask(["act"])], say("done")]);
+  lab.hooks = parking.hooks();
+  return { ...start(name, model, [act]), model, outside };
+}
+
+describe("a crash at every place of a run", () => {
+  it("[G1][G5][G7][K7] whatever place it is, the run ends with one outcome per intent, one key and no answer twice", async () => {
+    const dry = new ParkingHooks();
+    await scenario("everywhere-0", dry).thread.ask("act");
+    expect(dry.passed.length).toBeGreaterThanOrEqual(17);
+    const places: string[] = [];
+    for (let place = 1; place <= dry.passed.length; place += 1) {
+      const parking = new ParkingHooks(place);
+      const { thread, model, outside } = scenario(`everywhere-${place}`, parking);
+      const runId = await thread.send("act");
+      await until(() => parking.parked !== null);
+      places.push(parking.parked ?? "");
+      await abortAllDurableObjects();
+      const where = `at ${place}: ${parking.parked}`;
+      expect(await thread.ended(runId), where).toMatchObject({
+        status: "completed",
+        text: "done",
+        steps: 2,
+      });
+      expect(new Set(outside).size, where).toBe(1);
+      expect(await thread.of("model.answered"), where).toHaveLength(2);
+      expect(model.requests.length, where).toBeLessThanOrEqual(3);
+      const events = await thread.events();
+      const intents = events.filter(
+        ({ header: { type } }) => type === "model.requested" || type === "tool.started",
+      );
+      const causes = events.flatMap(({ header }) => (header.cause === null ? [] : [header.cause]));
+      expect(causes.toSorted(), where).toEqual(intents.map(({ header }) => header.id).toSorted());
+      expect(await thread.of("tool.finished"), where).toHaveLength(1);
+      expect(model.rejections, where).toEqual([]);
+      expect(await thread.chainFault(), where).toBeNull();
+    }
+    expect(places).toEqual(dry.passed);
+  });
+});
+
+describe("an idle thread", () => {
+  it("[L10][Z7] was registered before it was acknowledged, tells the directory how far it came, and then has no alarm", async () => {
+    const { thread, stored } = start("idle", new StrictModel([say("hello")]));
+    const runId = await thread.send("hi");
+    expect(await stored.lastSeq()).not.toBeNull();
+    const { endSeq } = await thread.ended(runId);
+    await api.until(async () => ((await stored.lastSeq()) === endSeq ? true : null));
+    await api.until(async () => ((await stored.alarm()) === null ? true : null));
+    const cursors = await stored.within(({ storage }) =>
+      storage.sql.exec<{ seq: number }>("SELECT seq FROM outbox_cursors").toArray(),
+    );
+    expect(cursors.length).toBeGreaterThan(0);
+    expect(cursors.every(({ seq }) => seq === endSeq)).toBe(true);
+  });
+
+  it("[P4] twenty-five cold starts that only read write no row and set no alarm", async () => {
+    const { thread, stored } = start("cold", new StrictModel([say("hello")]));
+    await thread.ask("hi");
+    await api.until(async () => ((await stored.alarm()) === null ? true : null));
+    const rows = await stored.rows();
+    const events = await thread.events();
+    for (let wake = 0; wake < 25; wake += 1) {
+      await abortAllDurableObjects();
+      expect((await api.json("GET", thread.path)).status).toBe(200);
+    }
+    expect(await thread.events()).toEqual(events);
+    expect(await stored.rows()).toEqual(rows);
+    expect(await stored.alarm()).toBeNull();
+  });
+});
