@@ -1,6 +1,7 @@
 /** StoredThread: a thread's object from the inside, and its row in the directory. Looking at the row wakes nobody. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { openLog, openStorage } from "#durable-objects/object-storage.ts";
+import type { Migration } from "#db/migrate.ts";
 import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
 import type { ThreadEvents } from "#kernel/events.ts";
 import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
@@ -76,3 +77,8 @@ export const NEWER_CATALOGUE: Catalogue<ThreadEvents> = {
   ...THREAD_CATALOGUE,
   versions: { ...THREAD_CATALOGUE.versions, "state.set": 2 },
 };
+/** A build that has added a table. */
+export const NEWER_MIGRATIONS: readonly Migration[] = [
+  ...OBJECT_MIGRATIONS,
+  { id: "9999_later", sql: "CREATE TABLE `later` (`id` integer PRIMARY KEY NOT NULL) STRICT;" },
+];

@@ -17,6 +17,7 @@ export class AgentObject extends ThreadAgent {
     const own = composeThread(env, AGENTS);
     return {
       ...own,
+      ...lab.build,
       clock: lab.clock,
       heartbeatMs: lab.heartbeatMs,
       hooks: lab.hooks,

@@ -116,6 +116,42 @@ describe("a crash in a model stream", () => {
   });
 });
 
+describe("a crash again and again", () => {
+  it("[K15] three attempts that did not survive, with nothing finished between, end the run with a reason", async () => {
+    const model = new StrictModel(() => HALF);
+    const { thread, stored } = start("again", model);
+    const runId = await thread.send("hi");
+    for (let crash = 1; crash <= 3; crash += 1) {
+      await until(() => model.requests.length === crash);
+      if (crash < 3) await abortAllDurableObjects();
+      else await crashAndWait(stored);
+    }
+    expect(await thread.ended(runId)).toMatchObject({
+      status: "failed",
+      reason: "recovery_exhausted",
+    });
+    expect(model.requests).toHaveLength(3);
+    expect(await thread.of("model.interrupted")).toHaveLength(3);
+  });
+});
+
+describe("a crash between an outcome and the next step", () => {
+  it("[G5][G9] neither the answer nor the tool is repeated", async () => {
+    // Places of the second step's model call: its intent is not written yet.
+    const parking = new ParkingHooks(13);
+    const { thread, stored, model, outside } = scenario("between", parking);
+    const runId = await thread.send("act");
+    await until(() => parking.parked !== null);
+    expect(parking.parked).toBe("policy model");
+    expect(outside).toHaveLength(1);
+    await crashAndWait(stored);
+    expect(await thread.ended(runId)).toMatchObject({ status: "completed", text: "done" });
+    expect(outside).toHaveLength(1);
+    expect(model.requests).toHaveLength(2);
+    expect(await thread.of("model.interrupted")).toHaveLength(0);
+  });
+});
+
 describe("a crash in a tool", () => {
   it.each([
     { effect: "read", happens: true, calls: 2, checks: 0, output: "acted again" },
