@@ -18,6 +18,7 @@ import { ThreadClient } from "../support/thread-client.ts";
 
 let api: Api;
 beforeAll(async () => {
+  lab.heartbeatMs = 400;
   api = await Api.service("wake");
 });
 afterEach(() => {
@@ -38,11 +39,14 @@ function start(name: string, model: Model, tools: readonly Tool[] = []) {
 const until = (holds: () => boolean): Promise<true> =>
   api.until(async () => (holds() ? true : null));
 
-/** Crashes every object and waits until the thread has told the directory of a later event, asking it nothing. */
-async function crashAndWait(stored: StoredThread): Promise<void> {
-  const before = (await stored.lastSeq()) ?? 0;
+/** Crashes every object and waits until each thread has told the directory of a later event, asking them nothing. */
+async function crashAndWait(...threads: readonly StoredThread[]): Promise<void> {
+  const before = await Promise.all(threads.map((stored) => stored.lastSeq()));
   await abortAllDurableObjects();
-  await api.until(async () => (((await stored.lastSeq()) ?? 0) > before ? true : null));
+  await api.until(async () => {
+    const after = await Promise.all(threads.map((stored) => stored.lastSeq()));
+    return after.every((seq, index) => (seq ?? 0) > (before[index] ?? 0)) ? true : null;
+  });
 }
 
 const HALF: readonly ScriptPart[] = [{ text: "half" }, { hang: true }];
@@ -153,34 +157,39 @@ describe("a crash between an outcome and the next step", () => {
 });
 
 describe("a crash in a tool", () => {
-  it.each([
-    { effect: "read", happens: true, calls: 2, checks: 0, output: "acted again" },
-    { effect: "idempotent", happens: true, calls: 2, checks: 0, output: "acted again" },
-    { effect: "reconcile", happens: true, calls: 1, checks: 1, output: "it had happened" },
-    { effect: "reconcile", happens: false, calls: 2, checks: 1, output: "acted again" },
-    { effect: "once", happens: true, calls: 1, checks: 0, output: "The process stopped" },
-  ] as const)(
-    "[G5][G6][G7][G8][G9] $effect (happened: $happens): $calls executions, $checks checks, no answer bought twice",
-    async ({ effect, happens, calls, checks, output }) => {
-      const outside = new Outside(happens);
+  const variants = [
+    { effect: "read", happened: true, calls: 2, checks: 0, output: "acted again" },
+    { effect: "idempotent", happened: true, calls: 2, checks: 0, output: "acted again" },
+    { effect: "reconcile", happened: true, calls: 1, checks: 1, output: "it had happened" },
+    { effect: "reconcile", happened: false, calls: 2, checks: 1, output: "acted again" },
+    { effect: "once", happened: true, calls: 1, checks: 0, output: "The process stopped" },
+  ] as const;
+
+  it("[G5][G6][G7][G8][G9] each effect recovers as declared, under one key, with no answer bought twice", async () => {
+    const live = variants.map((variant) => {
+      const outside = new Outside(variant.happened);
       const model = new StrictModel([ask(["act"]), say("done")]);
-      const { thread, stored } = start(`in-${effect}-${happens}`, model, [outside.tool(effect)]);
-      const runId = await thread.send("act");
-      await until(() => outside.calls === 1);
-      await crashAndWait(stored);
-      expect(outside.calls).toBe(calls);
-      expect(outside.checks).toHaveLength(checks);
-      expect(new Set([...outside.keys, ...outside.checks]).size).toBe(1);
-      expect(model.requests).toHaveLength(2);
-      expect(lastResults(model.requests[1])).toMatchObject([
-        { output: expect.stringContaining(output) },
-      ]);
-      expect(await thread.ended(runId)).toMatchObject({ status: "completed", finish: "stop" });
-      expect(await thread.of("model.answered")).toHaveLength(2);
-      expect(await thread.of("tool.finished")).toHaveLength(1);
-      expect(model.rejections).toEqual([]);
-    },
-  );
+      const name = `in-${variant.effect}-${variant.happened}`;
+      return { variant, outside, model, ...start(name, model, [outside.tool(variant.effect)]) };
+    });
+    const runIds = await Promise.all(live.map(({ thread }) => thread.send("act")));
+    await until(() => live.every(({ outside }) => outside.calls === 1));
+    // One crash takes them all, and each goes on by its own alarm.
+    await crashAndWait(...live.map(({ stored }) => stored));
+    for (const [index, { variant, outside, model, thread }] of live.entries()) {
+      const which = `${variant.effect}, happened: ${variant.happened}`;
+      expect(outside.calls, which).toBe(variant.calls);
+      expect(outside.checks, which).toHaveLength(variant.checks);
+      expect(new Set([...outside.keys, ...outside.checks]).size, which).toBe(1);
+      expect(model.requests, which).toHaveLength(2);
+      const output = expect.stringContaining(variant.output) as string;
+      expect(lastResults(model.requests[1]), which).toMatchObject([{ output }]);
+      expect(await thread.ended(runIds[index] ?? ""), which).toMatchObject({ finish: "stop" });
+      expect(await thread.of("model.answered"), which).toHaveLength(2);
+      expect(await thread.of("tool.finished"), which).toHaveLength(1);
+      expect(model.rejections, which).toEqual([]);
+    }
+  });
 });
 
 /** One tool call and an answer, with a place to die before, in and after each effect. */
