@@ -20,7 +20,7 @@ import type { EventLog } from "#ports/event-log.ts";
 import type { Caller, Reply } from "#ports/thread-gateway.ts";
 import { OPEN_BOUNDARY } from "#runner/gate-hooks.ts";
 import { ThreadRuntime } from "#runner/thread-runtime.ts";
-import { SYSTEM_TIMERS } from "#runner/timers.ts";
+import { SharedTimers } from "#runner/timers.ts";
 import type { ThreadAddress } from "#shared/ids.ts";
 import { canonicalJson, utf8, type Json } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
@@ -153,7 +153,7 @@ export class ThreadHost {
       schemas,
       hooks,
       idleMs,
-      timers: SYSTEM_TIMERS,
+      timers: new SharedTimers(),
       tools: (name) => this.definition?.tools.get(name) ?? null,
       workspace: this.workspace,
       commands: new SqliteCommandStore(database),

@@ -175,6 +175,7 @@ export class ThreadRuntime {
     this.#journal.close(reason);
     this.#gate.abortAll(reason);
     this.#hub.close();
+    this.#deps.timers.rest();
     this.#latch.notify();
   }
 
@@ -222,6 +223,7 @@ export class ThreadRuntime {
   /** In the tick that found nothing to do, so that a command of the next tick starts a drive of its own. */
   #finish(result: DriveResult): DriveResult {
     this.#driving = null;
+    this.#deps.timers.rest();
     return result;
   }
 
