@@ -89,7 +89,12 @@ function quoted(value) {
 
 /** The model chosen in the environment of this start, for this start only. */
 export function writeModelEnv(state) {
-  const names = ["HOLDFAST_MODEL", "HOLDFAST_MODEL_BASE_URL", "HOLDFAST_MODEL_API_KEY"];
+  const names = [
+    "HOLDFAST_MODEL",
+    "HOLDFAST_MODEL_BASE_URL",
+    "HOLDFAST_MODEL_API_KEY",
+    "HOLDFAST_SCRIPTED_PACE_MS",
+  ];
   const lines = names
     .filter((name) => (process.env[name] ?? "") !== "")
     .map((name) => `${name}=${quoted(process.env[name])}\n`);
