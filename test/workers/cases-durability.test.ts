@@ -67,13 +67,16 @@ describe("B10: two messages at the same time", () => {
   it("B10 [K3] turns follow one another, and the second sees the first one's answer", async () => {
     const count = { workers: 0 };
     const model = new StrictModel(reply);
-    const service = start("b10", model, [addWorker(count)]);
+    // The first turn cannot end before the second message is in.
+    const gate = new GatedModel(model);
+    const service = start("b10", gate, [addWorker(count)]);
     const [one, two] = [await api.user("u1"), await api.user("u1")];
     await one.json("POST", "/v1/agents/b10/threads", { id: "t1" });
     const [a, b] = await Promise.all([
       service.as(one).send(B10.messages[0]),
       service.as(two).send(B10.messages[1]),
     ]);
+    gate.open = true;
     await Promise.all([service.ended(a), service.ended(b)]);
     const events = await service.events();
     const order = withoutRepeats(runsOf(events));
@@ -109,10 +112,16 @@ describe("B10: two messages at the same time", () => {
   it("B10 [K3] fifty at once: fifty turns, none lost, none interleaved", async () => {
     const count = { workers: 0 };
     const model = new StrictModel(reply);
-    const thread = start("b10-stress", model, [addWorker(count)]);
+    const gate = new GatedModel(model);
+    const thread = start("b10-stress", gate, [addWorker(count)]);
     await api.json("POST", "/v1/agents/b10-stress/threads", { id: "t1" });
     const names = Array.from({ length: B10.stress }, (_, index) => `message ${index}`);
-    const runIds = await Promise.all(names.map((name) => thread.send(name)));
+    // Half of them wait behind a turn that stands still, half come while turns follow one another.
+    const half = B10.stress / 2;
+    const waiting = await Promise.all(names.slice(0, half).map((name) => thread.send(name)));
+    const coming = names.slice(half).map((name) => thread.send(name));
+    gate.open = true;
+    const runIds = [...waiting, ...(await Promise.all(coming))];
     const runs = [];
     for (const runId of runIds) runs.push(await thread.ended(runId));
     expect(runs.map(({ text }) => text)).toEqual(names.map((name) => `answer to ${name}`));
@@ -307,7 +316,25 @@ describe("B16: payloads larger than a row", () => {
   });
 });
 
-/** Gives its chunks as far as it is allowed to. It asks instead of being told, so it works across objects and crashes. */
+/** Answers once it is open. It asks instead of being told, so it works across objects and crashes. */
+class GatedModel implements Model {
+  readonly route = "test/gated";
+  readonly #model: Model;
+  open = false;
+
+  constructor(model: Model) {
+    this.#model = model;
+  }
+
+  async *stream(request: ModelRequest, options: ModelCallOptions): AsyncGenerator<ModelPart> {
+    while (!this.open && !options.signal.aborted) await nextTick();
+    yield* this.#model.stream(request, options);
+  }
+}
+
+const nextTick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
+
+/** Gives its chunks as far as it is allowed to; asks, as GatedModel does. */
 class ChunkModel implements Model {
   readonly route = "test/chunks";
   readonly #chunks: readonly string[];
@@ -321,8 +348,7 @@ class ChunkModel implements Model {
   async *stream(_request: ModelRequest, { signal }: ModelCallOptions): AsyncGenerator<ModelPart> {
     this.calls += 1;
     for (const [index, text] of this.#chunks.entries()) {
-      while (index >= this.allowed && !signal.aborted)
-        await new Promise((resolve) => setTimeout(resolve, 1));
+      while (index >= this.allowed && !signal.aborted) await nextTick();
       if (signal.aborted) return;
       yield { type: "text", text };
     }
