@@ -25,6 +25,11 @@ const SEED = Number(process.env["HOLDFAST_SIGKILL_SEED"] ?? 20261130);
 /** What a whole run without kills passes outside; a kill is aimed at one of them. */
 const MOMENTS = 150;
 const MAX_DELAY_MS = 12;
+/**
+ * Of one run: the second may fall into what the first made necessary. One more in a row would end the run as exhausted,
+ * which is right (K15) and not what is asked here.
+ */
+const MAX_KILLS = 2;
 const RUN_DEADLINE_MS = 60_000;
 /** Without a request: the heartbeat of an abandoned run is 20 s, and the issue asks for 35 s. */
 const ALONE_DEADLINE_MS = 35_000;
@@ -78,11 +83,11 @@ describe("a server killed with SIGKILL", () => {
   ): Promise<readonly string[]> =>
     checkRun({ run, events: readExport(await client.export(run)), outside, kills, acknowledged });
   /** Each event once, in order, without a gap, and live text equal to what was stored. */
-  const expectFollowed = ({ receipt, following }: Started): void => {
+  const expectFollowed = ({ receipt, following }: Started, what?: string): void => {
     const { seqs, mismatches, ended } = following;
-    expect(ended).toBe("run.completed");
-    expect(seqs).toEqual(seqs.map((_, index) => receipt.seq + 1 + index));
-    expect(mismatches).toEqual([]);
+    expect(ended, what).toBe("run.completed");
+    expect(seqs, what).toEqual(seqs.map((_, index) => receipt.seq + 1 + index));
+    expect(mismatches, what).toEqual([]);
   };
   const holdAll = (prefix: string): (() => void)[] =>
     TARGETS.map(({ name, step, what, point }) =>
@@ -177,22 +182,29 @@ describe("a server killed with SIGKILL", () => {
   it(`[G1] [G12] keeps exact counts over ${ROUNDS} kills at random moments`, async () => {
     const random = createRandom(SEED);
     const hits = new Map<string, number>();
-    for (let round = 1; round <= ROUNDS; round += 1) {
-      const run = `round-${round}`;
-      const nth = 1 + random.below(MOMENTS);
-      const delay = random.below(MAX_DELAY_MS + 1);
+    for (let round = 0; round < ROUNDS;) {
+      const run = `round-${round + 1}`;
       const started = await begin(run);
-      await Promise.race([
-        outside.reached((moment) => moment.run === run, { nth, timeoutMs: RUN_DEADLINE_MS }),
-        started.followed,
-      ]);
-      await pause(delay);
-      await server.kill();
-      await server.start();
+      const kills = Math.min(1 + random.below(MAX_KILLS), ROUNDS - round);
+      const aims: string[] = [];
+      for (let kill = 0; kill < kills; kill += 1) {
+        const passed = outside.of(run).length;
+        const nth = passed + 1 + random.below(Math.max(MOMENTS - passed, 1));
+        const delay = random.below(MAX_DELAY_MS + 1);
+        aims.push(`moment ${nth} + ${delay} ms`);
+        await Promise.race([
+          outside.reached((moment) => moment.run === run, { nth, timeoutMs: RUN_DEADLINE_MS }),
+          started.followed,
+        ]);
+        await pause(delay);
+        await server.kill();
+        await server.start();
+      }
+      round += kills;
       await started.followed;
-      expectFollowed(started);
-      const what = `round ${round}: moment ${nth} + ${delay} ms`;
-      expect(await problemsOf(run, 1, started.following.hashes), what).toEqual([]);
+      const what = `${run}, killed at ${aims.join(", ")}`;
+      expectFollowed(started, what);
+      expect(await problemsOf(run, kills, started.following.hashes), what).toEqual([]);
       for (const kind of cutOffIn(await client.export(run)))
         hits.set(kind, (hits.get(kind) ?? 0) + 1);
     }
