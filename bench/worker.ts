@@ -324,7 +324,7 @@ async function ended(stub: ThreadStub, runId: string): Promise<void> {
   for (;;) {
     const run = await stub.run(CALLER, runId);
     if (run.ok && run.value.endedAt !== null) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
 

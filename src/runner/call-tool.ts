@@ -16,7 +16,7 @@ import type { WorkspaceSession } from "#ports/workspace.ts";
 import type { Json, JsonObject } from "#shared/json.ts";
 import type { Admission, Crossing, DispatchContext, Outcome } from "./crossing.ts";
 import type { GuardrailHook, ToolView } from "./gate-hooks.ts";
-import { whenAborted } from "./model-stream.ts";
+import type { Interrupt } from "./interrupt.ts";
 import type { Timers } from "./timers.ts";
 import { isPinned } from "./tool-pin.ts";
 import {
@@ -108,7 +108,7 @@ export class ToolCrossing implements Crossing {
     const ran = await this.#run(tool, args ?? view.args, {
       session,
       staged,
-      signal: context.signal,
+      interrupt: context.interrupt,
     });
     await context.dispatched();
     if (ran.type === "not_happened") return this.#notHappened();
@@ -128,9 +128,9 @@ export class ToolCrossing implements Crossing {
         this.#outcome(toErrorResult(toErrorCode(error), toErrorMessage(error), limits), null),
       // Giving up because it was told to says nothing about what had happened by then.
       late:
-        ran.type === "failed" && context.signal.aborted
+        ran.type === "failed" && context.interrupt.cancelled
           ? null
-          : this.#toResult(ran, shown, { ...limits, files: null }),
+          : this.#toLate(ran, shown, { limits, result }),
     };
   }
 
@@ -140,25 +140,23 @@ export class ToolCrossing implements Crossing {
     run: {
       session: WorkspaceSession;
       staged: { plan: readonly PlanItem[] | null };
-      signal: AbortSignal;
+      interrupt: Interrupt;
     },
   ): Promise<Ran> {
     if (tool === null)
       return { type: "failed", code: "tool_unavailable", message: "The tool is gone." };
     const { timeoutMs } = this.#deps.view.pin.limits;
-    const deadline = new AbortController();
+    const { interrupt } = run;
     const stop = this.#deps.timers.after(timeoutMs, () =>
-      deadline.abort(new DOMException(`no result within ${timeoutMs} ms`, "TimeoutError")),
+      interrupt.expire(`no result within ${timeoutMs} ms`),
     );
-    const signal = AbortSignal.any([run.signal, deadline.signal]);
     try {
       // A cancelled run does not wait, but its late result is recorded, so only the deadline ends the waiting here.
-      return await Promise.race([
-        this.#invoke(tool, args, this.#context(run, signal)),
-        whenAborted(deadline.signal),
-      ]);
+      return await interrupt.untilExpired(() =>
+        this.#invoke(tool, args, this.#context(run, interrupt.signal)),
+      );
     } catch (error) {
-      const timedOut = deadline.signal.aborted;
+      const timedOut = interrupt.expired;
       return {
         type: "failed",
         code: timedOut ? "tool_timeout" : toErrorCode(error),
@@ -213,6 +211,15 @@ export class ToolCrossing implements Crossing {
     return this.#effect.mode === "check"
       ? toUnknownResult(shown, limits)
       : toErrorResult(ran.code, shown, limits);
+  }
+
+  /** Keeps no file: the workspace of a run that has ended takes nothing. */
+  #toLate(
+    ran: Settled,
+    shown: string | null,
+    { limits, result }: { readonly limits: ResultLimits; readonly result: ToolResult },
+  ): ToolResult {
+    return result.handle === null ? result : this.#toResult(ran, shown, { ...limits, files: null });
   }
 
   #outcome(result: ToolResult, plan: readonly PlanItem[] | null): readonly ThreadDraft[] {

@@ -48,10 +48,10 @@ export class SharedTimers implements Timers {
   #fire(): void {
     this.#disarm();
     const now = Date.now();
-    for (const deadline of [...this.#deadlines]) {
-      // A deadline that one before it cancelled is gone from the set.
-      if (deadline.at > now || !this.#deadlines.delete(deadline)) continue;
-      deadline.fire();
+    const due = this.#deadlines.values().filter((deadline) => deadline.at <= now);
+    for (const deadline of due.toArray()) {
+      // One that a deadline before it cancelled is gone from the set.
+      if (this.#deadlines.delete(deadline)) deadline.fire();
     }
     let earliest = Number.POSITIVE_INFINITY;
     for (const { at } of this.#deadlines) earliest = Math.min(earliest, at);
