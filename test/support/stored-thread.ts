@@ -33,6 +33,13 @@ export class StoredThread {
     return runInDurableObject(AGENT.getByName(this.name), (_object, state) => work(state));
   }
 
+  /** Asks the object itself, past every route. */
+  view(caller: object): Promise<{ readonly ok: boolean }> {
+    return runInDurableObject(AGENT.getByName(this.name), (object) =>
+      (object as unknown as { view(by: object): Promise<{ ok: boolean }> }).view(caller),
+    );
+  }
+
   /** Due time of the object's alarm. */
   alarm(): Promise<number | null> {
     return this.within((state) => state.storage.getAlarm());

@@ -1,5 +1,5 @@
 /** Handed cases of access and of error shapes: foreign ids, listings and broken streams through the public API. */
-import { abortAllDurableObjects, env, runInDurableObject } from "cloudflare:test";
+import { abortAllDurableObjects, env } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { defineAgent } from "#authoring/define-agent.ts";
@@ -16,7 +16,7 @@ import { shownText, TERMINAL, typesOf } from "../support/sse-reader.ts";
 import { StrictModel } from "../support/strict-model.ts";
 import { ThreadClient } from "../support/thread-client.ts";
 
-const { AGENT, DB } = env as unknown as Env;
+const { DB } = env as unknown as Env;
 
 let t1: Api;
 let t2: Api;
@@ -388,20 +388,5 @@ describe("G07: errors have one shape", () => {
     expect(await thread.ended(runId)).toMatchObject({ finish: "stop", text: "half whole" });
     expect(model.requests).toHaveLength(1);
     expect(await thread.of("model.answered")).toHaveLength(1);
-  });
-});
-
-describe("the object", () => {
-  it("[Z4] checks the caller itself, below every route", async () => {
-    install(H01.victim.agent, new StrictModel([say("hello")]));
-    await new ThreadClient(u1, "a1", "s5").ask("mine");
-    const stub = AGENT.getByName("v1/t1/a1/s5");
-    await runInDurableObject(stub, async (object) => {
-      const { view } = object as unknown as { view(caller: object): Promise<{ ok: boolean }> };
-      const asked = (caller: object) => view.call(object, { scopes: [], ...caller });
-      expect(await asked({ tenant: "t1", kind: "user", id: "u1" })).toMatchObject({ ok: true });
-      expect(await asked({ tenant: "t1", kind: "user", id: "u2" })).toMatchObject({ ok: false });
-      expect(await asked({ tenant: "t2", kind: "service", id: "u1" })).toMatchObject({ ok: false });
-    });
   });
 });

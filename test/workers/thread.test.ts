@@ -94,6 +94,108 @@ describe("a thread", () => {
     // A name of the base class would replace what the SDK calls.
     expect(own.filter((name) => name in Agent.prototype)).toEqual([]);
   });
+
+  it("[Z4] checks the caller itself, below every route", async () => {
+    const { thread, stored } = start("owner", new StrictModel([say("hello")]));
+    const owned = thread.as(await api.user("u1"));
+    await owned.ask("mine");
+    const asked = (caller: object) => stored.view({ scopes: [], ...caller });
+    expect(await asked({ tenant: "acme", kind: "user", id: "u1" })).toMatchObject({ ok: true });
+    expect(await asked({ tenant: "acme", kind: "user", id: "u2" })).toMatchObject({ ok: false });
+    expect(await asked({ tenant: "other", kind: "service", id: "u1" })).toMatchObject({
+      ok: false,
+    });
+  });
+});
+
+describe("commands", () => {
+  it("[K1][K2] the same key after a crash gives the first receipt, and another body under it is refused", async () => {
+    const model = new StrictModel([say("hello")]);
+    const { thread } = start("keys", model);
+    const send = (text: string) =>
+      api.json<{ runId: string }>(
+        "POST",
+        `${thread.path}/messages`,
+        { text },
+        { "idempotency-key": "k1" },
+      );
+    const first = await send("hi");
+    await abortAllDurableObjects();
+    const again = await send("hi");
+    expect(again).toMatchObject({ status: 202, body: first.body });
+    expect(await send("other")).toMatchObject({
+      status: 409,
+      body: { code: "idempotency_conflict" },
+    });
+    expect(await thread.ended(first.body.runId)).toMatchObject({ finish: "stop", text: "hello" });
+    expect(await thread.of("input.received")).toHaveLength(1);
+    expect(await thread.of("run.started")).toHaveLength(1);
+  });
+
+  it("[K16] cancelling settles within a second, stops what is upstream, and records what comes late", async () => {
+    const outside = { release: false, aborted: false };
+    const slow = defineTool({
+      name: "slow",
+      description: "Is slow, and deaf.",
+      version: "1",
+      input: z.object({}),
+      effect: "once",
+      limits: { timeoutMs: 600_000 },
+      execute: async (_, { signal }) => {
+        signal.addEventListener("abort", () => (outside.aborted = true));
+        while (!outside.release) await new Promise((resolve) => setTimeout(resolve, 1));
+        return "done after all";
+      },
+    });
+    const model = new ScriptModel([ask(["slow"]), HALF, say("next")]);
+    const { thread } = start("cancel", model, { tools: [slow] });
+    const cancel = async (runId: string): Promise<void> => {
+      const asked = performance.now();
+      expect((await api.json("POST", `${thread.path}/runs/${runId}/cancel`)).status).toBe(200);
+      expect(await thread.ended(runId)).toMatchObject({ status: "cancelled" });
+      expect(performance.now() - asked).toBeLessThan(1_000);
+    };
+    const inTool = await thread.send("act");
+    await api.until(async () => ((await thread.of("tool.started")).length === 1 ? true : null));
+    await cancel(inTool);
+    expect(outside.aborted).toBe(true);
+    outside.release = true;
+    await api.until(async () => ((await thread.of("tool.late")).length === 1 ? true : null));
+    const [late] = await thread.of("tool.late");
+    expect(late?.header.run).toBe(inTool);
+    expect(late?.payload).toMatchObject({ result: { output: "done after all" } });
+
+    const inModel = await thread.send("talk");
+    await until(() => model.waiting === 1);
+    await cancel(inModel);
+    await until(() => model.waiting === 0);
+    expect(model.requests).toHaveLength(2);
+    expect(await thread.chainFault()).toBeNull();
+  });
+
+  it("[L4] an erased payload is gone from every answer, over a restart too, and the chain still verifies", async () => {
+    const { thread } = start("erase", new StrictModel([say("hello"), say("again")]));
+    await thread.ask("canary-secret");
+    const [input] = await thread.of("input.received");
+    /** Everything the log holds, decoded. */
+    const stored = async (): Promise<string> => {
+      const [, ...lines] = (await thread.export()).trimEnd().split("\n");
+      return lines
+        .map((line) => atob((JSON.parse(line) as { payload: string | null }).payload ?? ""))
+        .join();
+    };
+    expect(await stored()).toContain("canary-secret");
+    const erase = () => api.json("POST", `${thread.path}/events/${input?.header.seq}/erase`);
+    expect(await erase()).toMatchObject({ status: 200, body: { erased: 1 } });
+    expect(await erase()).toMatchObject({ status: 200, body: { erased: 0 } });
+    await abortAllDurableObjects();
+    expect(await stored()).not.toContain("canary-secret");
+    expect(JSON.stringify([await thread.events(), await thread.messages()])).not.toContain(
+      "canary",
+    );
+    expect(await thread.chainFault()).toBeNull();
+    expect(await thread.ask("and now?")).toMatchObject({ finish: "stop" });
+  });
 });
 
 describe("another build over the same storage", () => {
