@@ -108,8 +108,12 @@ export class ThreadHost {
     }
   }
 
-  /** Delivers what other places have to know; true while something is left. */
-  drainOutbox(): Promise<boolean> {
+  /**
+   * Delivers what other places have to know; true while something is left. A read-only log cannot move its cursors:
+   * its outbox rests until a build that may write comes along, instead of waking the thread for nothing.
+   */
+  async drainOutbox(): Promise<boolean> {
+    if (!this.log.mode.writable) return false;
     const { directory, archive } = this.#composition;
     return this.log.drain([
       directoryConsumer(this.address, directory),
