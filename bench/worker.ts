@@ -26,6 +26,10 @@ function threadOf(env: BenchEnv, url: URL): BenchThread {
   return env.AGENT.get(env.AGENT.idFromName(`v1/bench/bench/${name}`)) as unknown as BenchThread;
 }
 
+function floorOf(env: BenchEnv, url: URL): DurableObjectStub<FloorObject> {
+  return env.FLOOR.get(env.FLOOR.idFromName(url.searchParams.get("thread") ?? "t"));
+}
+
 function wholeOf(url: URL, name: string, otherwise: number): number {
   return Number(url.searchParams.get(name) ?? otherwise);
 }
@@ -61,11 +65,17 @@ async function headOf(thread: BenchThread): Promise<number> {
   return view.value.head.seq;
 }
 
-/** From the message to the first text at a reader of the thread's stream, and of the port called directly. */
+/**
+ * From the message to the first text at a reader of the thread's stream, and of the port called directly. Beside them, what
+ * of it passes before the model is called, and what one answer costs that waits for the disk: the floor's step.
+ */
 async function firstText(env: BenchEnv, url: URL): Promise<object> {
   const thread = threadOf(env, url);
   await thread.create(CALLER, null, null);
   const through: number[] = [];
+  const called: number[] = [];
+  const durable: number[] = [];
+  const floor = floorOf(env, url);
   const direct: number[] = [];
   for (let time = 0; time < wholeOf(url, "times", 30); time += 1) {
     model.begin(0, 0, 20);
@@ -76,10 +86,14 @@ async function firstText(env: BenchEnv, url: URL): Promise<object> {
     const startedAt = performance.now();
     const [runId] = await Promise.all([start(thread), untilDelta(stream.value)]);
     through.push(performance.now() - startedAt);
+    called.push((model.marks[0] ?? 0) - startedAt);
     await ended(thread, runId);
     direct.push(await callDirectly());
+    const writtenAt = performance.now();
+    await floor.steps(1, 1);
+    durable.push(performance.now() - writtenAt);
   }
-  return { through, direct };
+  return { through, called, direct, durable };
 }
 
 async function untilDelta(stream: ReadableStream<Uint8Array>): Promise<void> {
@@ -110,10 +124,10 @@ async function answer(env: BenchEnv, url: URL): Promise<object | null> {
       return { ms: await threadOf(env, url).reopen(wholeOf(url, "times", 50)) };
     case "/first-text":
       return firstText(env, url);
-    case "/floor": {
-      const floor = env.FLOOR.get(env.FLOOR.idFromName(url.searchParams.get("thread") ?? "t"));
-      return { marks: await floor.steps(wholeOf(url, "steps", 20), wholeOf(url, "calls", 1)) };
-    }
+    case "/floor":
+      return {
+        marks: await floorOf(env, url).steps(wholeOf(url, "steps", 20), wholeOf(url, "calls", 1)),
+      };
     default:
       return null;
   }
