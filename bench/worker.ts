@@ -1,182 +1,17 @@
-/**
- * Entry of the bench build: a real thread with an instant model and an instant tool, and beside it the floor, an object
- * that writes the same number of hash-linked rows in the same transactions by hand.
- */
-import { createHash } from "node:crypto";
-import { DurableObject } from "cloudflare:workers";
-import { z } from "zod";
-import { ZodJsonSchemas } from "#adapters/json-schema/zod-json-schemas.ts";
-import { SystemClock } from "#adapters/clock/system-clock.ts";
-import { defineAgent } from "#authoring/define-agent.ts";
-import { defineTool } from "#authoring/define-tool.ts";
-import { ThreadAgent } from "#durable-objects/agent-object.ts";
-import { ThreadHost } from "#durable-objects/agent/thread-host.ts";
-import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
-import type { Model, ModelPart, ModelRequest } from "#ports/model.ts";
-import type { Caller, ThreadStub } from "#ports/thread-gateway.ts";
-import type { Sandbox } from "#ports/sandbox.ts";
-import { socketProtocol } from "#protocols/websocket/encode.ts";
-import { DEFAULT_HOOKS, NO_PRICES } from "#runner/default-hooks.ts";
-import { fromObjectName, type TenantId } from "#shared/ids.ts";
+/** Entry of the bench build: runs a thread, the floor beside it, and reports the times of each step. */
+import type { Caller, ThreadStub } from "../src/ports/thread-gateway.ts";
+import type { TenantId } from "../src/shared/ids.ts";
+import { model } from "./agent-object.ts";
+import type { FloorObject } from "./floor-object.ts";
+
+export { AgentObject } from "./agent-object.ts";
+export { FloorObject } from "./floor-object.ts";
 
 interface BenchEnv extends Cloudflare.Env {
   readonly AGENT: DurableObjectNamespace;
   readonly FLOOR: DurableObjectNamespace<FloorObject>;
 }
-
-const USAGE = {
-  inputTokens: 10,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  outputTokens: 5,
-  reasoningTokens: 0,
-};
-
-/** Asks for `calls` tool calls in each of `steps` steps, then says that it is done. Marks the time of each request. */
-class InstantModel implements Model {
-  readonly route = "bench/instant";
-  marks: number[] = [];
-  firstTextAt: number | null = null;
-  #left = 0;
-  #calls = 1;
-  #text = "done";
-
-  begin(steps: number, calls: number, text = "done"): void {
-    this.#left = steps;
-    this.#calls = calls;
-    this.#text = text;
-    this.marks = [];
-  }
-
-  async *stream(_request: ModelRequest): AsyncGenerator<ModelPart> {
-    this.marks.push(performance.now());
-    if (this.#left > 0) {
-      this.#left -= 1;
-      for (let index = 0; index < this.#calls; index += 1) {
-        yield {
-          type: "call",
-          providerCallId: `c${index}`,
-          name: "tick",
-          argsText: `{"n":${index}}`,
-        };
-      }
-      yield { type: "finish", reason: "tool_calls", raw: "tool_calls", usage: USAGE };
-      return;
-    }
-    yield { type: "text", text: this.#text };
-    yield { type: "finish", reason: "stop", raw: "stop", usage: USAGE };
-  }
-}
-
-const model = new InstantModel();
-const NO_SANDBOX: Sandbox = {
-  id: "none",
-  run: () => Promise.reject(new Error("the bench runs no code")),
-};
-const tick = defineTool({
-  name: "tick",
-  description: "Does nothing.",
-  version: "1",
-  input: z.object({ n: z.number() }),
-  effect: "read",
-  limits: { maxCallsPerRun: 1_000_000 },
-  execute: async ({ n }) => `tick ${n}`,
-});
-const bench = defineAgent({
-  name: "bench",
-  description: "Measures a step.",
-  instructions: "Tick until told to stop.",
-  model: model.route,
-  tools: [tick],
-  limits: { maxSteps: 100_000 },
-});
-
-export class AgentObject extends ThreadAgent<BenchEnv> {
-  static override readonly compose = (): ThreadComposition => ({
-    clock: new SystemClock(),
-    agents: new Map([["bench", bench]]),
-    models: { resolve: () => model },
-    sandbox: NO_SANDBOX,
-    schemas: new ZodJsonSchemas(),
-    prices: NO_PRICES,
-    hooks: DEFAULT_HOOKS,
-    inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
-    directory: {
-      register: async (record) => record,
-      get: async () => null,
-      list: async () => [],
-      touch: async () => undefined,
-    },
-    socketProtocol,
-    archive: { put: async () => undefined, delete: async () => undefined },
-    report: () => undefined,
-    idleMs: 60_000,
-    heartbeatMs: 20_000,
-  });
-
-  /** Milliseconds that opening the thread's storage and folding its log takes. */
-  async reopen(): Promise<readonly number[]> {
-    const address = fromObjectName(this.ctx.id.name ?? "");
-    if (address === null) throw new Error("a bench thread has a name");
-    return Array.from({ length: 20 }, () => {
-      const startedAt = performance.now();
-      void new ThreadHost(address, this.ctx.storage, AgentObject.compose());
-      return performance.now() - startedAt;
-    });
-  }
-}
-
-/** The floor: head read, two hashes and one row an event, in as many transactions as a thread needs for a step. */
-export class FloorObject extends DurableObject {
-  constructor(ctx: DurableObjectState, env: BenchEnv) {
-    super(ctx, env);
-    ctx.storage.sql.exec(
-      "CREATE TABLE IF NOT EXISTS events (seq INTEGER PRIMARY KEY, header TEXT, hash TEXT, salt BLOB, payload BLOB)",
-    );
-  }
-
-  async steps(
-    count: number,
-    transactions: readonly number[],
-    bytes: number,
-  ): Promise<readonly number[]> {
-    const payload = new TextEncoder().encode(`{"text":"${"x".repeat(bytes)}"}`);
-    const marks: number[] = [];
-    for (let step = 0; step < count; step += 1) {
-      marks.push(performance.now());
-      for (const rows of transactions) {
-        // A thread goes through the event loop between its transactions, because a model and a tool stand between them.
-        await Promise.resolve();
-        this.ctx.storage.transactionSync(() => this.#append(rows, payload));
-      }
-    }
-    marks.push(performance.now());
-    return marks;
-  }
-
-  #append(rows: number, payload: Uint8Array): void {
-    const { sql } = this.ctx.storage;
-    const [head] = sql.exec("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").toArray();
-    let seq = Number(head?.["seq"] ?? 0);
-    let prev = String(head?.["hash"] ?? "0".repeat(64));
-    for (let row = 0; row < rows; row += 1) {
-      seq += 1;
-      const salt = crypto.getRandomValues(new Uint8Array(16));
-      const digest = createHash("sha256").update(salt).update(payload).digest("hex");
-      const header = JSON.stringify({ ...HEADER, seq, at: Date.now(), digest, prev });
-      prev = createHash("sha256").update(header).digest("hex");
-      sql.exec("INSERT INTO events VALUES (?, ?, ?, ?, ?)", seq, header, prev, salt, payload);
-    }
-  }
-}
-
-/** As many fields as a header of the log has. */
-const HEADER = Object.fromEntries(
-  Array.from({ length: 30 }, (_unused, index) => [
-    `field${index}`,
-    index % 3 === 0 ? "value" : null,
-  ]),
-);
+type BenchThread = ThreadStub & { reopen(times: number): Promise<number> };
 
 const CALLER: Caller = {
   tenant: "bench" as TenantId,
@@ -184,64 +19,123 @@ const CALLER: Caller = {
   id: "bench",
   scopes: ["admin"],
 };
+const MESSAGE = { text: "go", delivery: "queue", output: null, messageId: null } as const;
 
-async function runThread(env: BenchEnv, url: URL): Promise<object> {
-  const stub = env.AGENT.get(
-    env.AGENT.idFromName(`v1/bench/bench/${url.searchParams.get("thread") ?? "t"}`),
-  ) as unknown as ThreadStub & {
-    reopen(): Promise<readonly number[]>;
-  };
-  if (url.searchParams.has("open")) return { openMs: await stub.reopen() };
-  const steps = Number(url.searchParams.get("steps") ?? "20");
-  model.begin(steps, Number(url.searchParams.get("calls") ?? "1"));
-  await stub.create(CALLER, null, null);
-  const before = await head(stub);
-  const sentAt = performance.now();
-  const sent = await stub.send(
-    CALLER,
-    { text: "go", delivery: "queue", output: null, messageId: null },
-    null,
-  );
-  if (!sent.ok || sent.value.runId === null) throw new Error(JSON.stringify(sent));
-  const { runId } = sent.value;
-  await ended(stub, runId);
-  const endedAt = performance.now();
-  const run = await stub.run(CALLER, runId);
-  return {
-    wallMs: endedAt - sentAt,
-    rows: (await head(stub)) - before,
-    marks: [...model.marks, endedAt],
-    status: run.ok ? run.value.status : "unknown",
-  };
+function threadOf(env: BenchEnv, url: URL): BenchThread {
+  const name = url.searchParams.get("thread") ?? "t";
+  return env.AGENT.get(env.AGENT.idFromName(`v1/bench/bench/${name}`)) as unknown as BenchThread;
 }
 
-/** Polls seldom, so that a reader's stream is no part of what a step costs. */
-async function ended(stub: ThreadStub, runId: string): Promise<void> {
+function floorOf(env: BenchEnv, url: URL): DurableObjectStub<FloorObject> {
+  return env.FLOOR.get(env.FLOOR.idFromName(url.searchParams.get("thread") ?? "t"));
+}
+
+function wholeOf(url: URL, name: string, otherwise: number): number {
+  return Number(url.searchParams.get(name) ?? otherwise);
+}
+
+/** Starts of all steps: the time of a step lies between two of them. */
+async function runSteps(env: BenchEnv, url: URL): Promise<object> {
+  const thread = threadOf(env, url);
+  model.begin(wholeOf(url, "steps", 20), wholeOf(url, "calls", 1));
+  await thread.create(CALLER, null, null);
+  const before = await headOf(thread);
+  const status = await ended(thread, await start(thread));
+  return { status, rows: (await headOf(thread)) - before, marks: model.marks };
+}
+
+async function start(thread: BenchThread): Promise<string> {
+  const sent = await thread.send(CALLER, MESSAGE, null);
+  if (!sent.ok || sent.value.runId === null) throw new Error(JSON.stringify(sent));
+  return sent.value.runId;
+}
+
+/** Polls seldom, so that reading is no part of what a step costs. */
+async function ended(thread: BenchThread, runId: string): Promise<string> {
   for (;;) {
-    const run = await stub.run(CALLER, runId);
-    if (run.ok && run.value.endedAt !== null) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const run = await thread.run(CALLER, runId);
+    if (run.ok && run.value.endedAt !== null) return run.value.status;
+    await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
 
-async function head(stub: ThreadStub): Promise<number> {
-  const view = await stub.view(CALLER);
-  return view.ok ? view.value.head.seq : 0;
+async function headOf(thread: BenchThread): Promise<number> {
+  const view = await thread.view(CALLER);
+  if (!view.ok) throw new Error(JSON.stringify(view));
+  return view.value.head.seq;
+}
+
+/**
+ * From the message to the first text at a reader of the thread's stream, and of the port called directly. Beside them, what
+ * of it passes before the model is called, and what one answer costs that waits for the disk: the floor's step.
+ */
+async function firstText(env: BenchEnv, url: URL): Promise<object> {
+  const thread = threadOf(env, url);
+  await thread.create(CALLER, null, null);
+  const through: number[] = [];
+  const called: number[] = [];
+  const durable: number[] = [];
+  const floor = floorOf(env, url);
+  const direct: number[] = [];
+  for (let time = 0; time < wholeOf(url, "times", 30); time += 1) {
+    model.begin(0, 0, 20);
+    const seq = await headOf(thread);
+    const options = { from: { seq, attempt: 0, offset: 0 }, runId: null, deltas: true };
+    const stream = await thread.stream(CALLER, options);
+    if (!stream.ok) throw new Error(JSON.stringify(stream));
+    const startedAt = performance.now();
+    const [runId] = await Promise.all([start(thread), untilDelta(stream.value)]);
+    through.push(performance.now() - startedAt);
+    called.push((model.marks[0] ?? 0) - startedAt);
+    await ended(thread, runId);
+    direct.push(await callDirectly());
+    const writtenAt = performance.now();
+    await floor.steps(1, 1);
+    durable.push(performance.now() - writtenAt);
+  }
+  return { through, called, direct, durable };
+}
+
+async function untilDelta(stream: ReadableStream<Uint8Array>): Promise<void> {
+  const decoder = new TextDecoder();
+  const reader = stream.getReader();
+  for (let text = ""; !text.includes('"type":"delta"');) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error("the stream ended without text");
+    text += decoder.decode(value, { stream: true });
+  }
+  await reader.cancel();
+}
+
+async function callDirectly(): Promise<number> {
+  model.begin(0, 0, 20);
+  const startedAt = performance.now();
+  for await (const part of model.stream()) {
+    if (part.type === "text") break;
+  }
+  return performance.now() - startedAt;
+}
+
+async function answer(env: BenchEnv, url: URL): Promise<object | null> {
+  switch (url.pathname) {
+    case "/thread":
+      return runSteps(env, url);
+    case "/open":
+      return { ms: await threadOf(env, url).reopen(wholeOf(url, "times", 50)) };
+    case "/first-text":
+      return firstText(env, url);
+    case "/floor":
+      return {
+        marks: await floorOf(env, url).steps(wholeOf(url, "steps", 20), wholeOf(url, "calls", 1)),
+      };
+    default:
+      return null;
+  }
 }
 
 export default {
   async fetch(request: Request, env: BenchEnv): Promise<Response> {
-    const url = new URL(request.url);
-    if (url.pathname === "/thread") return Response.json(await runThread(env, url));
-    if (url.pathname === "/floor") {
-      const floor = env.FLOOR.get(env.FLOOR.idFromName(url.searchParams.get("thread") ?? "t"));
-      const transactions = (url.searchParams.get("transactions") ?? "1,1,1,1")
-        .split(",")
-        .map(Number);
-      return Response.json({
-        marks: await floor.steps(Number(url.searchParams.get("steps")), transactions, 300),
-      });
-    }
-    return new Response("no such bench", { status: 404 });
+    const found = await answer(env, new URL(request.url));
+    return found === null ? new Response("no such bench", { status: 404 }) : Response.json(found);
   },
 } satisfies ExportedHandler<BenchEnv>;

@@ -22,6 +22,7 @@ import type {
   ThreadView,
 } from "#ports/thread-gateway.ts";
 import type { FileStat } from "#ports/workspace.ts";
+import type { DriveResult } from "#runner/thread-runtime.ts";
 import { AppError } from "#shared/errors.ts";
 import { fromObjectName } from "#shared/ids.ts";
 import type { Json } from "#shared/json.ts";
@@ -259,12 +260,6 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     return reply;
   }
 
-  #work(): ReturnType<ThreadHost["runtime"]["drive"]> {
-    const result = this.#open().runtime.drive();
-    this.#sockets.wake();
-    return result;
-  }
-
   async #ready(): Promise<ThreadHost> {
     await this.lifecycle.start();
     return this.#open();
@@ -276,6 +271,16 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     if (address === null) throw new AppError("not_found", "no such thread");
     this.#host = new ThreadHost(address, this.ctx.storage, this.#composition);
     return this.#host;
+  }
+
+  /** A runtime that was closed meanwhile has left its work to a newer one. */
+  async #work(): Promise<DriveResult> {
+    const { runtime } = this.#open();
+    const driving = runtime.drive();
+    this.#sockets.wake();
+    const result = await driving;
+    if (runtime.closed === null || !runtime.mode.writable) return result;
+    throw new AppError("stale_epoch", runtime.closed, { kind: "unavailable", retryable: true });
   }
 
   #failed(error: unknown): void {

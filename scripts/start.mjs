@@ -1,6 +1,7 @@
 /**
  * `npm start`: from a clean clone to a running server, with nothing asked. Installs, prepares local state, serves until
- * Ctrl-C. `--port N` and `--state DIR` override 8787 and .holdfast.
+ * Ctrl-C. `--port N` and `--state DIR` override 8787 and .holdfast; `--slow` makes the embedded model pause, so that there
+ * is time to kill the server in the middle of an answer.
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -24,9 +25,11 @@ const { values } = parseArgs({
     port: { type: "string", default: process.env.PORT ?? "8787" },
     state: { type: "string", default: ".holdfast" },
     config: { type: "string", default: DEV_CONFIG },
+    slow: { type: "boolean", default: false },
   },
 });
 
+if (values.slow) process.env.HOLDFAST_SCRIPTED_PACE_MS ??= "700";
 await ensureInstalled();
 const state = devState(resolve(ROOT, values.state));
 const running = await leftover(state);

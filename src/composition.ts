@@ -23,6 +23,8 @@ import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
 import { createApp } from "#http/app.ts";
 import { writeLine } from "#observability/write-line.ts";
 import { createRequestLog } from "#observability/request-log.ts";
+import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
+import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { ThreadGateway, ThreadStub } from "#ports/thread-gateway.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
@@ -43,6 +45,8 @@ export function composeThread(
   const config = parseEnv(env);
   const ai = env.AI;
   return {
+    catalogue: THREAD_CATALOGUE,
+    migrations: OBJECT_MIGRATIONS,
     clock: new SystemClock(),
     agents: new Map(resolveAgents(agents, config).map((agent) => [agent.manifest.name, agent])),
     models: createModelDirectory(

@@ -25,6 +25,7 @@ export interface Env {
   readonly HOLDFAST_MODEL?: string;
   readonly HOLDFAST_MODEL_BASE_URL?: string;
   readonly HOLDFAST_MODEL_API_KEY?: string;
+  readonly HOLDFAST_SCRIPTED_PACE_MS?: string;
   readonly HOLDFAST_TOKEN_SECRET?: string;
   readonly HOLDFAST_SANDBOX?: string;
   readonly HOLDFAST_HEARTBEAT_MS?: string;

@@ -1,9 +1,12 @@
 /** Composition: what one deployment gives to every thread. Made once per isolate by the composition root. */
+import type { Migration } from "#db/migrate.ts";
+import type { ThreadEvents } from "#kernel/events.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { ApprovalInbox } from "#ports/approval-inbox.ts";
 import type { BlobArchive } from "#ports/blob-archive.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { Directory } from "#ports/directory.ts";
+import type { Catalogue } from "#ports/event-log.ts";
 import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { ModelDirectory } from "#ports/model.ts";
 import type { Prices } from "#ports/prices.ts";
@@ -12,6 +15,9 @@ import type { SocketProtocol } from "#ports/socket-protocol.ts";
 import type { GateHooks } from "#runner/gate-hooks.ts";
 
 export interface ThreadComposition {
+  /** The events this build knows, and the tables it expects: a log or schema that is newer opens read-only (L6). */
+  readonly catalogue: Catalogue<ThreadEvents>;
+  readonly migrations: readonly Migration[];
   readonly clock: Clock;
   /** By name; routes are resolved, so that a run pins the model it began with (K18). */
   readonly agents: ReadonlyMap<string, AgentDefinition>;

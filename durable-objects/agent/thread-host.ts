@@ -18,9 +18,7 @@ import type { ObjectStorage } from "#adapters/sql/object-sqlite.ts";
 import { SqliteWorkspace } from "#adapters/workspace/sqlite-workspace.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
 import type { CommandContext, Receipt, ThreadCommand } from "#kernel/commands.ts";
-import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
 import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
-import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
 import { firstExpiry, isWaitingForHumans } from "#kernel/state.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { EventLog } from "#ports/event-log.ts";
@@ -29,7 +27,7 @@ import type { Caller, Reply } from "#ports/thread-gateway.ts";
 import { BranchHistory } from "#runner/branch-history.ts";
 import { OPEN_BOUNDARY } from "#runner/gate-hooks.ts";
 import { ThreadRuntime } from "#runner/thread-runtime.ts";
-import { SYSTEM_TIMERS } from "#runner/timers.ts";
+import { SharedTimers } from "#runner/timers.ts";
 import type { ThreadAddress } from "#shared/ids.ts";
 import { canonicalJson, utf8, type Json } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
@@ -67,12 +65,12 @@ export class ThreadHost {
   constructor(address: ThreadAddress, storage: ObjectStorage, composition: ThreadComposition) {
     this.address = address;
     this.#composition = composition;
-    this.storage = openStorage(storage, OBJECT_MIGRATIONS);
+    this.storage = openStorage(storage, composition.migrations);
     const { database, blobs, hasher } = this.storage;
     this.runs = new RunsReader(database);
     this.approvals = new ApprovalsReader(database);
     this.log = openLog<ThreadEvents>(this.storage, {
-      catalogue: THREAD_CATALOGUE,
+      catalogue: composition.catalogue,
       defaults: { tenant: address.tenant, agent: address.agent, thread: address.thread },
       projections: [
         new RunsProjection(database),
@@ -144,8 +142,12 @@ export class ThreadHost {
     }
   }
 
-  /** Delivers what other places have to know; true while something is left. */
-  drainOutbox(): Promise<boolean> {
+  /**
+   * Delivers what other places have to know; true while something is left. A read-only log cannot move its cursors:
+   * its outbox rests until a build that may write comes along, instead of waking the thread for nothing.
+   */
+  async drainOutbox(): Promise<boolean> {
+    if (!this.log.mode.writable) return false;
     const { directory, archive, inbox } = this.#composition;
     const owner = this.runtime.state.owner ?? "";
     return this.log.drain([
@@ -191,7 +193,7 @@ export class ThreadHost {
       schemas,
       hooks,
       idleMs,
-      timers: SYSTEM_TIMERS,
+      timers: new SharedTimers(),
       tools: (name) => this.definition?.tools.get(name) ?? null,
       workspace: this.workspace,
       commands: new SqliteCommandStore(database),

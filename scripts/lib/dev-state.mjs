@@ -10,7 +10,8 @@ import { ROOT, mustRun } from "./project.mjs";
 
 export const DEV_CONFIG = "wrangler.dev.toml";
 const TENANT = "dev";
-const SCOPES = "threads:read threads:write files:read files:write approvals:decide tokens:mint audit erase";
+const SCOPES =
+  "threads:read threads:write files:read files:write approvals:decide tokens:mint audit erase";
 /** Readable by its owner only: it holds a key. */
 const PRIVATE = { mode: 0o600 };
 
@@ -89,7 +90,12 @@ function quoted(value) {
 
 /** The model chosen in the environment of this start, for this start only. */
 export function writeModelEnv(state) {
-  const names = ["HOLDFAST_MODEL", "HOLDFAST_MODEL_BASE_URL", "HOLDFAST_MODEL_API_KEY"];
+  const names = [
+    "HOLDFAST_MODEL",
+    "HOLDFAST_MODEL_BASE_URL",
+    "HOLDFAST_MODEL_API_KEY",
+    "HOLDFAST_SCRIPTED_PACE_MS",
+  ];
   const lines = names
     .filter((name) => (process.env[name] ?? "") !== "")
     .map((name) => `${name}=${quoted(process.env[name])}\n`);

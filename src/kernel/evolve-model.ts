@@ -5,9 +5,9 @@ import {
   clearRecovery,
   corrupt,
   countRecovery,
-  inputEntry,
   requireLiveRun,
   settle,
+  withInputs,
 } from "./evolve-run.ts";
 import { type EventOf, pushEntries, settlePlan, toAnswerEntry, toEntry } from "./evolve-window.ts";
 import { ERASED_TEXT } from "./prompt-text.ts";
@@ -65,8 +65,7 @@ function openAttempt(
   const steered = run.steering.filter((input) => payload.steered.includes(input.seq));
   if (steered.length !== payload.steered.length) return corrupt("input_unknown", event);
   const refs = resolveRefs(payload.refs, state.lastRequest);
-  const entries =
-    refs === null ? null : selectEntries(state.window.concat(steered.map(inputEntry)), refs);
+  const entries = refs === null ? null : selectEntries(withInputs(state.window, steered), refs);
   if (refs === null || entries === null) return corrupt("refs_unknown", event);
   const intent = {
     intentId: header.id,

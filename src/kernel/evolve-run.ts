@@ -149,7 +149,7 @@ function cancelQueued(state: ThreadState, event: RunEvent): ThreadState {
   return { ...state, queue };
 }
 
-export function inputEntry(input: QueuedInput): WindowEntry {
+function inputEntry(input: QueuedInput): WindowEntry {
   return {
     ref: [input.seq, 0, 0],
     kind: "user",
@@ -157,6 +157,14 @@ export function inputEntry(input: QueuedInput): WindowEntry {
     chars: input.chars,
     unit: input.seq,
   };
+}
+
+/** The same window when there are none: it is long, and most steps have none. */
+export function withInputs(
+  window: readonly WindowEntry[],
+  inputs: readonly QueuedInput[],
+): readonly WindowEntry[] {
+  return inputs.length === 0 ? window : window.concat(inputs.map(inputEntry));
 }
 
 const CARRIED = /-s\d+$/;

@@ -9,7 +9,7 @@
 import type { Effect } from "./effects.ts";
 import type { RunFailure, RunFinish, ThreadDraft } from "./events.ts";
 import { closeForCancel, lostAttempt, runScope } from "./closing.ts";
-import { inputEntry } from "./evolve-run.ts";
+import { withInputs } from "./evolve-run.ts";
 import type { AgentManifest } from "./manifest.ts";
 import { type Price, reservation } from "./reservation.ts";
 import {
@@ -152,7 +152,7 @@ function callModel({ state, run, pin, context }: Live): readonly Effect[] {
   if (run.step >= limits.maxSteps) return [complete(run, "step_cap")];
   const room = manifest.contextTokens - settings.maxOutputTokens - pin.tokens;
   const budget = Math.min(room, run.windowCap ?? room);
-  const entries = trimWindow(state.window.concat(run.steering.map(inputEntry)), {
+  const entries = trimWindow(withInputs(state.window, run.steering), {
     budget: Math.max(MIN_WINDOW_TOKENS, budget),
     planSeq: state.planSeq,
   });

@@ -58,8 +58,13 @@ export function preambleDigest(
   return hasher.sha256(utf8(canonicalJson(content as unknown as Json)));
 }
 
-export function chainDigest(hasher: Hasher, previous: string, message: PromptMessage): string {
-  return hasher.sha256(utf8(previous), utf8(canonicalJson(message as unknown as Json)));
+/** `text` is the message as canonical JSON. */
+export function chainDigest(hasher: Hasher, previous: string, text: string): string {
+  return hasher.sha256(utf8(previous), utf8(text));
+}
+
+export function messageText(message: PromptMessage): string {
+  return canonicalJson(message as unknown as Json);
 }
 
 /**
@@ -147,6 +152,8 @@ export interface CompiledPrompt {
 interface Link {
   readonly ref: PromptRef;
   readonly message: PromptMessage | null;
+  /** Kept, because a trim chains every message that stays again. */
+  readonly text: string;
   readonly digest: string;
   readonly calls: OpenCalls;
 }
@@ -217,12 +224,20 @@ export class PromptCompiler {
     { head, moved }: { readonly head: string; readonly moved: ReadonlyMap<number, Link> },
   ): Link {
     const open = previous?.calls ?? NO_CALLS;
-    const kept = moved.get(ref[0]);
-    const message =
-      kept !== undefined && isSameRef(kept.ref, ref) ? kept.message : this.#compile(ref, open);
     const before = previous?.digest ?? head;
-    const digest = message === null ? before : chainDigest(this.#hasher, before, message);
-    return { ref, message, digest, calls: callsAfter(message, open) };
+    const { message, text } = this.#messageOf(ref, open, moved.get(ref[0]));
+    const digest = message === null ? before : chainDigest(this.#hasher, before, text);
+    return { ref, message, text, digest, calls: callsAfter(message, open) };
+  }
+
+  #messageOf(
+    ref: PromptRef,
+    open: OpenCalls,
+    kept: Link | undefined,
+  ): Pick<Link, "message" | "text"> {
+    if (kept !== undefined && isSameRef(kept.ref, ref)) return kept;
+    const message = this.#compile(ref, open);
+    return { message, text: message === null ? "" : messageText(message) };
   }
 
   #compile(ref: PromptRef, calls: OpenCalls): PromptMessage | null {

@@ -127,6 +127,8 @@ export function withCut(entry: WindowEntry, cut: number): WindowEntry {
 }
 
 export function isSameRef(a: PromptRef | undefined, b: PromptRef | undefined): boolean {
+  // Within one wake a reference is one object, so hundreds of them are compared at a glance.
+  if (a === b) return a !== undefined;
   return a !== undefined && b !== undefined && a[0] === b[0] && a[1] === b[1] && a[2] === b[2];
 }
 
@@ -152,7 +154,8 @@ export function resolveRefs(
 ): readonly PromptRef[] | null {
   if (refs.base === null) return refs.add;
   if (base === null || base.seq !== refs.base || refs.drop > base.refs.length) return null;
-  return base.refs.slice(refs.drop).concat(refs.add);
+  const kept = refs.drop === 0 ? base.refs : base.refs.slice(refs.drop);
+  return kept.concat(refs.add);
 }
 
 /** The entries that `refs` name, as cut by them, in their order; null when one is not among the candidates. */

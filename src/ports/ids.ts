@@ -1,7 +1,9 @@
 /** Source of identifiers and randomness. Ids are minted with the intent, before anything leaves the object (rule G2). */
 export interface Ids {
   /** A fresh id `${prefix}_${random}`, at least 96 bits of entropy, alphabet `[A-Za-z0-9_]`. */
-  next(prefix: "evt" | "run" | "msg" | "call" | "log" | "thr" | "req" | "trc" | "spn" | "br"): string;
+  next(
+    prefix: "evt" | "run" | "msg" | "call" | "log" | "thr" | "req" | "trc" | "spn" | "br",
+  ): string;
   /** `length` random bytes, for salts. */
   bytes(length: number): Uint8Array;
 }

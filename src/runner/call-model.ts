@@ -133,7 +133,7 @@ export class ModelCrossing implements Crossing {
         : await readModelStream(model, {
             request: prompt.request,
             idempotencyKey: intentId,
-            signal: context.signal,
+            interrupt: context.interrupt,
             idleMs,
             timers,
             now,

@@ -18,8 +18,8 @@ import type { WorkspaceSession } from "#ports/workspace.ts";
 import type { Json, JsonObject } from "#shared/json.ts";
 import { bindingOf } from "./approval-binding.ts";
 import type { Admission, Crossing, DispatchContext, Outcome } from "./crossing.ts";
-import type { ToolView } from "./gate-hooks.ts";
-import { whenAborted } from "./model-stream.ts";
+import type { GuardrailHook, ToolView } from "./gate-hooks.ts";
+import type { Interrupt } from "./interrupt.ts";
 import type { Timers } from "./timers.ts";
 import { isPinned } from "./tool-pin.ts";
 import {
@@ -61,6 +61,9 @@ type Ran =
   | { readonly type: "not_happened" }
   | { readonly type: "failed"; readonly code: string; readonly message: string };
 
+type Settled = Exclude<Ran, { readonly type: "not_happened" }>;
+
+const WITHHELD = "The result was withheld: it could not be screened.";
 const FREE: Settlement = { costMicros: 0, tokens: 0, estimated: false };
 
 export class ToolCrossing implements Crossing {
@@ -154,7 +157,7 @@ export class ToolCrossing implements Crossing {
     const ran = await this.#run(tool, args ?? view.args, {
       session,
       staged,
-      signal: context.signal,
+      interrupt: context.interrupt,
     });
     await context.dispatched();
     if (ran.type === "not_happened") return this.#notHappened();
@@ -163,7 +166,8 @@ export class ToolCrossing implements Crossing {
       maxResultBytes: view.pin.limits.maxResultBytes,
       files: session,
     };
-    const result = await this.#toResult(ran, limits, context);
+    const shown = await this.#screen(ran, context.guardrail);
+    const result = this.#toResult(ran, shown, limits);
     const failed = result.status !== "ok";
     return {
       drafts: this.#outcome(result, failed ? null : staged.plan),
@@ -172,7 +176,10 @@ export class ToolCrossing implements Crossing {
       without: (error) =>
         this.#outcome(toErrorResult(toErrorCode(error), toErrorMessage(error), limits), null),
       // Giving up because it was told to says nothing about what had happened by then.
-      late: ran.type === "failed" && context.signal.aborted ? null : { ...result, handle: null },
+      late:
+        ran.type === "failed" && context.interrupt.cancelled
+          ? null
+          : this.#toLate(ran, shown, { limits, result }),
     };
   }
 
@@ -182,25 +189,23 @@ export class ToolCrossing implements Crossing {
     run: {
       session: WorkspaceSession;
       staged: { plan: readonly PlanItem[] | null };
-      signal: AbortSignal;
+      interrupt: Interrupt;
     },
   ): Promise<Ran> {
     if (tool === null)
       return { type: "failed", code: "tool_unavailable", message: "The tool is gone." };
     const { timeoutMs } = this.#deps.view.pin.limits;
-    const deadline = new AbortController();
+    const { interrupt } = run;
     const stop = this.#deps.timers.after(timeoutMs, () =>
-      deadline.abort(new DOMException(`no result within ${timeoutMs} ms`, "TimeoutError")),
+      interrupt.expire(`no result within ${timeoutMs} ms`),
     );
-    const signal = AbortSignal.any([run.signal, deadline.signal]);
     try {
       // A cancelled run does not wait, but its late result is recorded, so only the deadline ends the waiting here.
-      return await Promise.race([
-        this.#invoke(tool, args, this.#context(run, signal)),
-        whenAborted(deadline.signal),
-      ]);
+      return await interrupt.untilExpired(() =>
+        this.#invoke(tool, args, this.#context(run, interrupt.signal)),
+      );
     } catch (error) {
-      const timedOut = deadline.signal.aborted;
+      const timedOut = interrupt.expired;
       return {
         type: "failed",
         code: timedOut ? "tool_timeout" : toErrorCode(error),
@@ -240,26 +245,31 @@ export class ToolCrossing implements Crossing {
     };
   }
 
-  async #toResult(
-    ran: Exclude<Ran, { type: "not_happened" }>,
-    limits: ResultLimits,
-    context: DispatchContext,
-  ): Promise<ToolResult> {
+  /** Null withholds: what could not be screened is not shown. */
+  async #screen(ran: Settled, guardrail: GuardrailHook): Promise<string | null> {
     const text = ran.type === "value" ? toResultText(ran.value) : ran.message;
     try {
-      const shown = await context.guardrail.toolOutput(this.#deps.view, text);
-      if (ran.type === "value") return toToolResult(shown.toWellFormed(), limits);
-      return this.#effect.mode === "check"
-        ? toUnknownResult(shown, limits)
-        : toErrorResult(ran.code, shown, limits);
+      return await guardrail.toolOutput(this.#deps.view, text);
     } catch {
-      // Fail closed: what could not be screened is not shown.
-      return toErrorResult(
-        "denied_by_policy",
-        "The result was withheld: it could not be screened.",
-        limits,
-      );
+      return null;
     }
+  }
+
+  #toResult(ran: Settled, shown: string | null, limits: ResultLimits): ToolResult {
+    if (shown === null) return toErrorResult("denied_by_policy", WITHHELD, limits);
+    if (ran.type === "value") return toToolResult(shown.toWellFormed(), limits);
+    return this.#effect.mode === "check"
+      ? toUnknownResult(shown, limits)
+      : toErrorResult(ran.code, shown, limits);
+  }
+
+  /** Keeps no file: the workspace of a run that has ended takes nothing. */
+  #toLate(
+    ran: Settled,
+    shown: string | null,
+    { limits, result }: { readonly limits: ResultLimits; readonly result: ToolResult },
+  ): ToolResult {
+    return result.handle === null ? result : this.#toResult(ran, shown, { ...limits, files: null });
   }
 
   #outcome(result: ToolResult, plan: readonly PlanItem[] | null): readonly ThreadDraft[] {

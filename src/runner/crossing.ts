@@ -13,6 +13,7 @@ import type {
 import type { FileChange } from "#ports/workspace.ts";
 import type { JsonObject } from "#shared/json.ts";
 import type { BudgetRefused, EffectView, GuardrailHook } from "./gate-hooks.ts";
+import type { Interrupt } from "./interrupt.ts";
 
 /** What the hooks agreed to. */
 export interface Admission {
@@ -51,8 +52,8 @@ export interface Crossing {
   dispatch(args: JsonObject | null, context: DispatchContext): Promise<Outcome>;
 }
 export interface DispatchContext {
-  /** Aborted when the run was cancelled, the deadline passed or the object shuts down. */
-  readonly signal: AbortSignal;
+  /** Cancelled when the run was, or the object shuts down; expired by the crossing itself. */
+  readonly interrupt: Interrupt;
   readonly guardrail: GuardrailHook;
   /** Between what came back and the output guardrail. */
   readonly dispatched: () => Promise<void>;

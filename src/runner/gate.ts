@@ -24,6 +24,7 @@ import type {
   GateHooks,
 } from "./gate-hooks.ts";
 import type { Refusal } from "#kernel/events.ts";
+import { Interrupt } from "./interrupt.ts";
 import type { Journal } from "./journal.ts";
 
 export interface GateDeps {
@@ -49,7 +50,7 @@ type Decision =
 interface Flight {
   readonly crossing: Crossing;
   readonly admission: Admission;
-  readonly controller: AbortController;
+  readonly interrupt: Interrupt;
 }
 
 const ZERO: Settlement = { costMicros: 0, tokens: 0, estimated: false };
@@ -94,14 +95,12 @@ export class Gate {
   /** Aborts what the log no longer waits for: a cancelled run's calls (K16). */
   abortClosed(reason: string): void {
     for (const [intentId, flight] of this.#flights) {
-      if (!isIntentOpen(this.#deps.journal.state, intentId))
-        flight.controller.abort(new DOMException(reason, "AbortError"));
+      if (!isIntentOpen(this.#deps.journal.state, intentId)) flight.interrupt.cancel(reason);
     }
   }
 
   abortAll(reason: string): void {
-    for (const flight of this.#flights.values())
-      flight.controller.abort(new DOMException(reason, "AbortError"));
+    for (const flight of this.#flights.values()) flight.interrupt.cancel(reason);
   }
 
   async #decide(crossing: Crossing): Promise<Decision> {
@@ -166,17 +165,17 @@ export class Gate {
 
   #launch(crossing: Crossing, decision: Decision): readonly Flight[] {
     if (decision.admitted !== true) return [];
-    const flight = { crossing, admission: decision.admission, controller: new AbortController() };
+    const flight = { crossing, admission: decision.admission, interrupt: new Interrupt() };
     this.#flights.set(crossing.intentId, flight);
     return [flight];
   }
 
   async #fly(flight: Flight): Promise<void> {
     const { boundary, hooks, settled, faulted } = this.#deps;
-    const { crossing, admission, controller } = flight;
+    const { crossing, admission, interrupt } = flight;
     try {
       const outcome = await crossing.dispatch(admission.args, {
-        signal: controller.signal,
+        interrupt,
         guardrail: hooks.guardrail,
         dispatched: async () => boundary.cross("after_dispatch", crossing.intentId),
       });

@@ -23,7 +23,9 @@ import { completeRun } from "./complete-run.ts";
 /** Records that follow from one append end after a few rounds; more means a kernel that never settles. */
 const MAX_FOLLOW_UPS = 64;
 const RECENT_EVENTS = 128;
-const SNAPSHOT_EVERY = 200;
+/** A wake folds at most about this many events: a thread at rest opens fast, and a long run pays for few snapshots. */
+const SNAPSHOT_AT_REST = 64;
+const SNAPSHOT_IN_FLIGHT = 1_000;
 
 export interface JournalDeps {
   readonly log: EventLog<ThreadEvents>;
@@ -119,13 +121,17 @@ export class Journal {
     const at = this.#deps.clock.now();
     let next = this.#state;
     const events = this.#deps.transact(() => {
-      const drafts = this.#withFollowUps(build(), at);
+      const { drafts, state: foreseen } = this.#withFollowUps(build(), at);
       if (drafts.length === 0) return [];
       return this.#deps.log.append(drafts, {
         at,
         expectedSeq: this.#seq,
         within: (stored) => {
-          next = stored.reduce((state, event) => THREAD_FOLD.evolve(state, event), next);
+          // What is stored is what was foreseen, unless storing had to mend a text (L7); then it is folded as it is now.
+          const asForeseen = stored.every(
+            (event, index) => event.payload === drafts[index]?.payload,
+          );
+          next = asForeseen ? foreseen : stored.reduce(THREAD_FOLD.evolve, next);
           this.#listener.within(stored);
           within?.(stored);
         },
@@ -139,21 +145,29 @@ export class Journal {
     return events;
   }
 
-  /** Off the hot path of a step: called when nothing is in flight. */
-  snapshotWhenDue(every = SNAPSHOT_EVERY): void {
+  /** Off the hot path of a step: called when the outside is busy, or nothing is left to do. */
+  snapshotWhenDue(atRest: boolean): void {
+    const every = atRest ? SNAPSHOT_AT_REST : SNAPSHOT_IN_FLIGHT;
     if (this.#closed !== null || this.#seq - this.#snapshotSeq < every) return;
     this.#deps.log.saveSnapshot(THREAD_FOLD, this.#state, this.#seq);
     this.#snapshotSeq = this.#seq;
   }
 
+  /** The state up to the first event that does not fold: who owns a closed thread, and may read it, is known (L6). */
   #fold(): { readonly state: ThreadState; readonly seq: number } {
     const { log } = this.#deps;
+    let reached = THREAD_FOLD.initial();
+    const fold: typeof THREAD_FOLD = {
+      ...THREAD_FOLD,
+      restore: (dumped) => (reached = THREAD_FOLD.restore(dumped)),
+      evolve: (state, event) => (reached = THREAD_FOLD.evolve(state, event)),
+    };
     try {
-      return log.fold(THREAD_FOLD);
+      return log.fold(fold);
     } catch (error) {
       if (log.mode.writable)
         this.#corrupt = { writable: false, reason: "log_corrupt", message: toMessage(error) };
-      return { state: THREAD_FOLD.initial(), seq: log.head().seq };
+      return { state: reached, seq: log.head().seq };
     }
   }
 
@@ -169,7 +183,7 @@ export class Journal {
   }
 
   /** Finds the records by folding events that are not stored yet, at the seqs and ids they will have. */
-  #withFollowUps(drafts: readonly ThreadDraft[], at: number): readonly ThreadDraft[] {
+  #withFollowUps(drafts: readonly ThreadDraft[], at: number): Foreseen {
     const all: ThreadDraft[] = [];
     let state = this.#state;
     let more = drafts;
@@ -186,7 +200,7 @@ export class Journal {
         more = this.#recordsOf(effects);
         if (more.length > 0) continue;
         this.#planned = { seq: this.#seq + all.length, effects };
-        return all;
+        return { drafts: all, state };
       }
     } finally {
       this.#speculative.clear();
@@ -221,6 +235,12 @@ export class Journal {
     this.#recent.set(event.header.seq, event);
     this.#recent.delete(event.header.seq - RECENT_EVENTS);
   }
+}
+
+interface Foreseen {
+  readonly drafts: readonly ThreadDraft[];
+  /** The state behind them. */
+  readonly state: ThreadState;
 }
 
 function isTimeless(effect: Effect): boolean {

@@ -3,6 +3,7 @@
  * (silence, an end without a finish, a throw) into the one error part that the contract promises (M2, M5).
  */
 import type { Model, ModelPart, ModelRequest } from "#ports/model.ts";
+import type { Interrupt } from "./interrupt.ts";
 import type { Timers } from "./timers.ts";
 
 /** A provider that says nothing for this long is taken for dead. Reasoning models keep their streams alive with parts. */
@@ -17,29 +18,27 @@ export interface CollectedAnswer {
 export interface StreamReading {
   readonly request: ModelRequest;
   readonly idempotencyKey: string;
-  readonly signal: AbortSignal;
+  readonly interrupt: Interrupt;
   readonly idleMs: number;
   readonly timers: Timers;
   readonly now: () => number;
   readonly onText: (text: string) => void;
 }
 
-/** Never throws. Answers at once when `signal` is aborted, even where the model does not listen. */
+/** Never throws. Answers at once when it is interrupted, even where the model does not listen. */
 export async function readModelStream(
   model: Model,
   reading: StreamReading,
 ): Promise<CollectedAnswer> {
   const idle = new IdleWatch(reading);
-  const signal = AbortSignal.any([reading.signal, idle.signal]);
   const collected: ModelPart[] = [];
   try {
-    const end = await Promise.race([
-      consume(model, collected, { ...reading, signal, idle }),
-      whenAborted(signal),
-    ]);
+    const end = await reading.interrupt.untilAborted(() =>
+      consume(model, collected, { reading, idle }),
+    );
     return { parts: collected, end };
   } catch (error) {
-    return { parts: [...collected], end: toEnd(error, reading, idle) };
+    return { parts: [...collected], end: toEnd(error, reading) };
   } finally {
     idle.stop();
   }
@@ -48,9 +47,10 @@ export async function readModelStream(
 async function consume(
   model: Model,
   collected: ModelPart[],
-  reading: StreamReading & { readonly idle: IdleWatch },
+  { reading, idle }: { readonly reading: StreamReading; readonly idle: IdleWatch },
 ): Promise<ModelEnd> {
-  const { request, idempotencyKey, signal, onText, idle } = reading;
+  const { request, idempotencyKey, interrupt, onText } = reading;
+  const { signal } = interrupt;
   for await (const part of model.stream(request, { signal, idempotencyKey })) {
     if (signal.aborted) break;
     idle.alive();
@@ -67,10 +67,9 @@ function add(collected: ModelPart[], part: ModelPart): void {
   else collected[collected.length - 1] = { type: "text", text: last.text + part.text };
 }
 
-function toEnd(error: unknown, reading: StreamReading, idle: IdleWatch): ModelEnd {
-  if (reading.signal.aborted) return failure("aborted", "the call was aborted", false);
-  if (idle.signal.aborted)
-    return failure("timeout", `the model said nothing for ${reading.idleMs} ms`, true);
+function toEnd(error: unknown, { interrupt, idleMs }: StreamReading): ModelEnd {
+  if (interrupt.cancelled) return failure("aborted", "the call was aborted", false);
+  if (interrupt.expired) return failure("timeout", `the model said nothing for ${idleMs} ms`, true);
   return failure(
     "stream_error",
     error instanceof Error ? error.message : "the model adapter failed",
@@ -89,7 +88,6 @@ export function failure(
 /** One timer for the whole stream: re-armed when it fires, not at each part. */
 class IdleWatch {
   readonly #reading: StreamReading;
-  readonly #controller = new AbortController();
   #last: number;
   #cancel: () => void;
 
@@ -99,9 +97,6 @@ class IdleWatch {
     this.#cancel = reading.timers.after(reading.idleMs, () => this.#look());
   }
 
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
   alive(): void {
     this.#last = this.#reading.now();
   }
@@ -110,20 +105,9 @@ class IdleWatch {
   }
 
   #look(): void {
-    const { idleMs, now, timers } = this.#reading;
+    const { idleMs, now, timers, interrupt } = this.#reading;
     const left = this.#last + idleMs - now();
-    if (left <= 0) this.#controller.abort(new DOMException("idle", "TimeoutError"));
+    if (left <= 0) interrupt.expire("idle");
     else this.#cancel = timers.after(left, () => this.#look());
   }
-}
-
-export async function whenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const fail = (): void =>
-      reject(
-        signal.reason instanceof Error ? signal.reason : new DOMException("aborted", "AbortError"),
-      );
-    if (signal.aborted) fail();
-    else signal.addEventListener("abort", fail, { once: true });
-  });
 }

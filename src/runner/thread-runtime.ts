@@ -175,6 +175,7 @@ export class ThreadRuntime {
     this.#journal.close(reason);
     this.#gate.abortAll(reason);
     this.#hub.close();
+    this.#deps.timers.rest();
     this.#latch.notify();
   }
 
@@ -210,7 +211,7 @@ export class ThreadRuntime {
       return null;
     }
     // The outside is busy or there is nothing to do: the moment at which a snapshot delays nobody.
-    this.#journal.snapshotWhenDue();
+    this.#journal.snapshotWhenDue(!this.#gate.hasOpenFlights());
     if (this.#gate.hasOpenFlights()) {
       await this.#latch.wait();
       return null;
@@ -222,6 +223,7 @@ export class ThreadRuntime {
   /** In the tick that found nothing to do, so that a command of the next tick starts a drive of its own. */
   #finish(result: DriveResult): DriveResult {
     this.#driving = null;
+    this.#deps.timers.rest();
     return result;
   }
 

@@ -38,12 +38,19 @@ export function canonicalJson(value: Json): string {
       throw new TypeError("JSON cannot hold a number that is not finite");
     return JSON.stringify(value);
   }
-  if (Array.isArray(value)) return `[${value.map((item: Json) => canonicalJson(item)).join(",")}]`;
+  if (Array.isArray(value)) return canonicalArray(value);
   if (!isJsonObject(value)) throw new TypeError(`JSON cannot hold a value of type ${typeof value}`);
-  const members = Object.keys(value)
-    .toSorted(compareCodeUnits)
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`);
-  return `{${members.join(",")}}`;
+  let text = "{";
+  for (const key of Object.keys(value).sort(compareCodeUnits)) {
+    text += `${text === "{" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`;
+  }
+  return `${text}}`;
+}
+
+function canonicalArray(items: readonly Json[]): string {
+  let text = "[";
+  for (const item of items) text += `${text === "[" ? "" : ","}${canonicalJson(item)}`;
+  return `${text}]`;
 }
 
 function compareCodeUnits(a: string, b: string): number {

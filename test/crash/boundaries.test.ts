@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { Crash, CrashBoundary } from "#test/support/crash-boundary.ts";
+import { findUnrebuilt } from "#test/support/recompile.ts";
 import { ScriptModel } from "#test/support/scripted-model.ts";
 import { ThreadHarness } from "#test/support/thread-harness.ts";
 import { findInvalid } from "#test/support/valid-prompt.ts";
@@ -107,6 +108,7 @@ describe("[G1] [G2] [G5] [G6] [G7] [G8] [G9] [K7] stopped at every crossing of t
           played.model.requests.map(findInvalid).filter((fault) => fault !== null),
           where,
         ).toEqual([]);
+        expect(findUnrebuilt(played.thread.events()), where).toEqual([]);
         expect(played.thread.chainFault(), where).toBeNull();
       }
     }, 60_000);

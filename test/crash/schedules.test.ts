@@ -11,6 +11,7 @@ import type { Model, ModelCallOptions, ModelPart, ModelRequest } from "#ports/mo
 import type { ThreadRuntime } from "#runner/thread-runtime.ts";
 import { ScriptModel, type ScriptPart } from "#test/support/scripted-model.ts";
 import { ThreadHarness } from "#test/support/thread-harness.ts";
+import { findUnrebuilt } from "#test/support/recompile.ts";
 import { findInvalid } from "#test/support/valid-prompt.ts";
 import { World } from "#test/support/world.ts";
 
@@ -242,6 +243,7 @@ function check({ thread, model, world, faults }: Schedule): Seen {
     THREAD_FOLD.initial(),
   );
   expect(JSON.stringify(folded)).toBe(JSON.stringify(state));
+  expect(findUnrebuilt(events)).toEqual([]);
   expect(world.timesPerCall("once").filter((times) => times > 1)).toEqual([]);
   expect(world.timesPerCall("reconcile").filter((times) => times > 1)).toEqual([]);
   expect(model.requests.map(findInvalid).filter((fault) => fault !== null)).toEqual([]);
@@ -270,7 +272,7 @@ function empty(database: NodeSqlite): void {
   for (const { name } of tables) database.exec(`DELETE FROM ${String(name)}`);
 }
 
-test(`[G1] [G9] [G10] [K2] [K3] [K4] [K7] [K14] [K16] [K44] ${SCHEDULES} random schedules: no corrupt log, no second effect, no invalid prompt, every run ends`, async () => {
+test(`[G1] [G9] [G10] [K10] [K11] [K2] [K3] [K4] [K7] [K14] [K16] [K44] ${SCHEDULES} random schedules: no corrupt log, no second effect, no invalid prompt, every run ends`, async () => {
   const database = new NodeSqlite();
   const only = Number(process.env["SEED"] ?? 0);
   const seeds = only > 0 ? [only] : Array.from({ length: SCHEDULES }, (_, index) => index + 1);

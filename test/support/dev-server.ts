@@ -4,7 +4,7 @@
  *
  * `discardState` is the negative control: a suite that still passes after it has proved nothing.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { startServer } from "../../scripts/lib/dev-server.mjs";
@@ -26,7 +26,8 @@ export interface DevServer {
   /** A service key of tenant `dev`. */
   readonly key: string;
   readonly stateDirectory: string;
-  start(): Promise<void>;
+  /** `vars` are of this start, over those of the options: another build on the same state. */
+  start(vars?: readonly string[]): Promise<void>;
   /** SIGKILL to all of its processes at once; resolves when none is left. */
   kill(): Promise<void>;
   /** Loses everything stored. Only while it does not run. */
@@ -50,14 +51,16 @@ export async function createDevServer(options: DevServerOptions = {}): Promise<D
   const port = await freePort();
   let running: Running | null = null;
 
-  async function start(): Promise<void> {
+  async function start(vars: readonly string[] = []): Promise<void> {
     if (running !== null) throw new Error("the server runs already");
+    // The key outlives its database, as it does when a deployment's storage is lost.
+    if (!existsSync(state.storage)) await prepareState(state, config);
     running = await startServer({
       state,
       config,
       port,
       main: options.main === undefined ? undefined : join(ROOT, options.main),
-      vars: options.vars ?? [],
+      vars: [...(options.vars ?? []), ...vars],
     });
   }
   async function kill(): Promise<void> {

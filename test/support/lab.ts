@@ -4,6 +4,7 @@
  * Lives in the isolate, not in the objects, so counts of what happened outside survive the crash of an object.
  */
 import { DEFAULT_HOOKS } from "#runner/default-hooks.ts";
+import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { Model, ModelDirectory } from "#ports/model.ts";
@@ -24,6 +25,8 @@ export const lab = {
   agents: new Map<string, AgentDefinition>(),
   models: new Map<string, Model>(),
   hooks: DEFAULT_HOOKS,
+  /** What another build of the code would expect of the storage; objects opened from now on are of that build. */
+  build: {} as Partial<Pick<ThreadComposition, "catalogue" | "migrations">>,
   /** Short, so that a wake by alarm is seen within a test. */
   heartbeatMs: 1_000,
 };

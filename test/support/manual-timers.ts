@@ -25,6 +25,10 @@ export class ManualTimers implements Timers {
     return () => this.#timers.delete(timer);
   }
 
+  rest(): void {
+    // Nothing is kept between waits.
+  }
+
   advance(ms: number): void {
     const end = this.#clock.now() + ms;
     for (;;) {

@@ -119,10 +119,10 @@ function sendStream(
   response.end(done && !frames.some((frame) => "raw" in frame) ? "data: [DONE]\n\n" : "");
 }
 
-function toChunks(
-  frame: Exclude<Frame, { raw: string } | { hang: true } | { reset: true }>,
-  index: number,
-): Json[] {
+/** A frame that is a part of the API's stream, rather than something done to its connection. */
+export type ChunkFrame = Exclude<Frame, { raw: string } | { hang: true } | { reset: true }>;
+
+export function toChunks(frame: ChunkFrame, index: number): Json[] {
   if ("error" in frame) return [{ error: frame.error }];
   if ("usage" in frame) {
     const { input, output } = frame.usage;

@@ -4,7 +4,7 @@
  */
 import type { EventHeader } from "#ports/event-log.ts";
 import type { Json } from "#shared/json.ts";
-import { Api } from "./api.ts";
+import type { Api } from "./api.ts";
 
 export interface SseEvent {
   /** Empty for events without one. */
@@ -27,7 +27,7 @@ export class SseReader {
   readonly events: SseEvent[] = [];
   readonly response: Response;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   #buffer = "";
   ended = false;
 

@@ -3,7 +3,7 @@ import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { verifyExport } from "#audit/export.ts";
 import type { ThreadEventType } from "#kernel/events.ts";
 import type { EventView, MessageView, Page, RunView } from "#ports/thread-gateway.ts";
-import type { Json } from "#shared/json.ts";
+import { fromUtf8, type Json } from "#shared/json.ts";
 import { threadPath, type Api } from "./api.ts";
 import { SseReader } from "./sse-reader.ts";
 
@@ -38,7 +38,7 @@ export class ThreadClient {
 
   async events(): Promise<readonly EventView[]> {
     const events: EventView[] = [];
-    for (let after: number | null = 0; after !== null; ) {
+    for (let after: number | null = 0; after !== null;) {
       const page: Page<EventView> = await this.#get(`/events?limit=200&after=${after}`);
       events.push(...page.items);
       after = page.next;
@@ -58,7 +58,8 @@ export class ThreadClient {
   async file(path: string): Promise<Uint8Array | null> {
     const response = await this.api.fetch("GET", `${this.path}/files/${path}`);
     const bytes = new Uint8Array(await response.arrayBuffer());
-    if (response.status !== 200 && response.status !== 404) throw new Error(`file: ${response.status}`);
+    if (response.status !== 200 && response.status !== 404)
+      throw new Error(`file: ${response.status}`);
     return response.status === 200 ? bytes : null;
   }
   async text(path: string): Promise<string | null> {
@@ -72,7 +73,7 @@ export class ThreadClient {
   async export(): Promise<string> {
     const response = await this.api.fetch("GET", `${this.path}/export`);
     if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
-    return response.text();
+    return fromUtf8(new Uint8Array(await response.arrayBuffer()));
   }
   /** Null when the exported log verifies by itself. */
   async chainFault(): Promise<string | null> {

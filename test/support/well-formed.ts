@@ -4,7 +4,8 @@ export function findLoneSurrogate(value: unknown, path: string): string | null {
     return value.isWellFormed() ? null : `lone surrogate at ${path.toWellFormed()}`;
   if (typeof value !== "object" || value === null) return null;
   for (const [key, item] of Object.entries(value)) {
-    const found = findLoneSurrogate(key, `${path} (key)`) ?? findLoneSurrogate(item, `${path}/${key}`);
+    const found =
+      findLoneSurrogate(key, `${path} (key)`) ?? findLoneSurrogate(item, `${path}/${key}`);
     if (found !== null) return found;
   }
   return null;

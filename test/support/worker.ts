@@ -9,11 +9,15 @@ import { lab, LAB_MODELS } from "./lab.ts";
 export { LedgerObject } from "#durable-objects/ledger-object.ts";
 export { MemoryObject } from "#durable-objects/memory-object.ts";
 
+/** User tokens are signed with it; deployments set their own. */
+const TOKEN_SECRET = "secret of the test build, 32 and more";
+
 export class AgentObject extends ThreadAgent {
   static override readonly compose = (env: Env): ThreadComposition => {
     const own = composeThread(env, AGENTS);
     return {
       ...own,
+      ...lab.build,
       clock: lab.clock,
       heartbeatMs: lab.heartbeatMs,
       hooks: lab.hooks,
@@ -27,6 +31,9 @@ export class AgentObject extends ThreadAgent {
 
 export default {
   fetch(request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
-    return composeApp(env, [...AGENTS, ...lab.agents.values()]).fetch(request, env, ctx);
+    return composeApp({ ...env, HOLDFAST_TOKEN_SECRET: TOKEN_SECRET }, [
+      ...AGENTS,
+      ...lab.agents.values(),
+    ]).fetch(request, env, ctx);
   },
 } satisfies ExportedHandler<Env>;

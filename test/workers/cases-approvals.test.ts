@@ -10,7 +10,7 @@ import type { Json } from "#shared/json.ts";
 import { askHuman } from "#tools/ask-human.ts";
 import { Api, type Reply } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
-import { lastResults, StrictModel } from "../support/provider-stub-model.ts";
+import { lastResults, StrictModel } from "../support/strict-model.ts";
 import { ask, say } from "../support/scripted-model.ts";
 import { ThreadClient } from "../support/thread-client.ts";
 

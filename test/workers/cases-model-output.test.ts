@@ -10,7 +10,7 @@ import type { Json, JsonObject } from "#shared/json.ts";
 import { A01, A08, A09, A14 } from "../fixtures/cases-model-output.ts";
 import { Api } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
-import { lastResults, type Reply, StrictModel } from "../support/provider-stub-model.ts";
+import { lastResults, type Reply, StrictModel } from "../support/strict-model.ts";
 import { say } from "../support/scripted-model.ts";
 import { ThreadClient } from "../support/thread-client.ts";
 

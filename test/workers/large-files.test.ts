@@ -5,7 +5,7 @@ import { defineAgent } from "#authoring/define-agent.ts";
 import { read } from "#tools/read.ts";
 import { Api } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
-import { lastResults, StrictModel } from "../support/provider-stub-model.ts";
+import { lastResults, StrictModel } from "../support/strict-model.ts";
 import { ask, say } from "../support/scripted-model.ts";
 import { ThreadClient } from "../support/thread-client.ts";
 

@@ -1,4 +1,7 @@
-/** Hasher over `node:crypto`, which workerd offers too under `nodejs_compat`. WebCrypto cannot serve: it is async. */
+/**
+ * Hasher over `node:crypto`, which workerd offers too under `nodejs_compat`. WebCrypto cannot serve: it is async. The
+ * one-shot `hash` cannot either: in workerd it makes a hash object all the same, and wants the parts copied into one.
+ */
 import { createHash } from "node:crypto";
 import type { Hasher } from "#ports/hasher.ts";
 

@@ -30,30 +30,27 @@ export function buildHeader(
   scope: EventScope,
   defaults: EventScope,
 ): EventHeader {
-  const label = (name: LabelField): string | null =>
-    requireLabel(name, scope[name] ?? defaults[name] ?? null);
-  const whole = (name: WholeField): number | null =>
-    requireWhole(name, scope[name] ?? defaults[name] ?? null);
+  const from: Sources = { scope, defaults };
   const { payload } = identity;
   return {
-    actor: label("actor"),
-    agent: label("agent"),
+    actor: label("actor", from),
+    agent: label("agent", from),
     at: identity.at,
-    attempt: whole("attempt"),
-    call: label("call"),
-    cause: label("cause"),
+    attempt: whole("attempt", from),
+    call: label("call", from),
+    cause: label("cause", from),
     costKind: scope.costKind ?? defaults.costKind ?? null,
-    costMicros: whole("costMicros"),
-    deadline: whole("deadline"),
-    definition: label("definition"),
-    depth: whole("depth"),
+    costMicros: whole("costMicros", from),
+    deadline: whole("deadline", from),
+    definition: label("definition", from),
+    depth: whole("depth", from),
     epoch: identity.epoch,
     id: identity.id,
-    leaseId: label("leaseId"),
+    leaseId: label("leaseId", from),
     logId: identity.logId,
     origin: requireOrigin(scope.origin ?? defaults.origin ?? null),
-    parentRun: label("parentRun"),
-    parentSpanId: label("parentSpanId"),
+    parentRun: label("parentRun", from),
+    parentSpanId: label("parentSpanId", from),
     payload: {
       bytes: payload.bytes,
       digest: payload.digest,
@@ -62,19 +59,32 @@ export function buildHeader(
       ref: payload.ref,
     },
     prev: identity.prev,
-    priceVersion: label("priceVersion"),
-    rootRun: label("rootRun"),
-    run: label("run"),
+    priceVersion: label("priceVersion", from),
+    rootRun: label("rootRun", from),
+    run: label("run", from),
     seq: identity.seq,
-    spanId: label("spanId"),
-    step: whole("step"),
-    subject: label("subject"),
-    tenant: label("tenant"),
-    thread: label("thread"),
-    traceId: label("traceId"),
+    spanId: label("spanId", from),
+    step: whole("step", from),
+    subject: label("subject", from),
+    tenant: label("tenant", from),
+    thread: label("thread", from),
+    traceId: label("traceId", from),
     type: identity.type,
     version: identity.version,
   };
+}
+
+interface Sources {
+  readonly scope: EventScope;
+  readonly defaults: EventScope;
+}
+
+function label(name: LabelField, { scope, defaults }: Sources): string | null {
+  return requireLabel(name, scope[name] ?? defaults[name] ?? null);
+}
+
+function whole(name: WholeField, { scope, defaults }: Sources): number | null {
+  return requireWhole(name, scope[name] ?? defaults[name] ?? null);
 }
 
 /** The exact text that is stored and hashed. Only for headers made by `buildHeader`. */
@@ -97,10 +107,10 @@ export function requireWhole(name: string, value: number | null): number | null 
 
 function requireOrigin(labels: readonly string[] | null): readonly string[] | null {
   if (labels === null) return null;
-  for (const [index, label] of labels.entries()) {
-    requireLabel("origin", label);
+  for (const [index, origin] of labels.entries()) {
+    requireLabel("origin", origin);
     invariant(
-      index === 0 || (labels[index - 1] ?? "") < label,
+      index === 0 || (labels[index - 1] ?? "") < origin,
       "origin labels are sorted and unique",
     );
   }

@@ -31,6 +31,8 @@ export interface SnapshotRow {
   readonly ref: string | null;
   readonly state: Uint8Array | null;
 }
+/** A snapshot without what it holds. */
+export type SnapshotEntry = Omit<SnapshotRow, "state">;
 export interface RowRange {
   readonly from: number;
   readonly to: number;
@@ -51,8 +53,9 @@ export interface LogStore {
   setMeta(key: string, value: string): void;
   cursors(): readonly OutboxCursor[];
   setCursor(cursor: OutboxCursor): void;
-  /** Newest first. */
-  snapshots(fold: string | null): readonly SnapshotRow[];
+  /** Newest first, without their states: opening reads only the one it uses. */
+  snapshots(fold: string | null): readonly SnapshotEntry[];
+  snapshotState(fold: string, seq: number): Uint8Array | null;
   insertSnapshot(row: SnapshotRow): void;
   deleteSnapshot(fold: string, seq: number): void;
 }

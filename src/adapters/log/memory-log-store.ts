@@ -2,7 +2,14 @@
 import { invariant } from "#shared/exhaustive.ts";
 import type { BlobStore } from "#ports/blob-store.ts";
 import type { OutboxCursor } from "#ports/event-log.ts";
-import type { EventRow, LogStore, RowRange, SnapshotRow, StoredHead } from "./log-store.ts";
+import type {
+  EventRow,
+  LogStore,
+  RowRange,
+  SnapshotEntry,
+  SnapshotRow,
+  StoredHead,
+} from "./log-store.ts";
 import type { MemoryDatabase, MemoryTable } from "./memory-database.ts";
 
 export class MemoryLogStore implements LogStore {
@@ -69,11 +76,15 @@ export class MemoryLogStore implements LogStore {
     this.#cursors.set(cursor.name, cursor);
   }
 
-  snapshots(fold: string | null): readonly SnapshotRow[] {
+  snapshots(fold: string | null): readonly SnapshotEntry[] {
     return this.#snapshots
       .values()
       .filter((row) => fold === null || row.fold === fold)
       .toSorted((a, b) => b.seq - a.seq);
+  }
+
+  snapshotState(fold: string, seq: number): Uint8Array | null {
+    return this.#snapshots.get(`${fold}@${seq}`)?.state ?? null;
   }
 
   insertSnapshot(row: SnapshotRow): void {

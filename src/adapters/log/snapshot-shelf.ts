@@ -7,7 +7,7 @@
 import { fromUtf8, utf8, type Json } from "#shared/json.ts";
 import type { Fold } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
-import type { LogStore, SnapshotRow } from "./log-store.ts";
+import type { LogStore, SnapshotEntry } from "./log-store.ts";
 import { MAX_INLINE_BYTES } from "./payload-store.ts";
 
 const KEPT = 2;
@@ -27,7 +27,10 @@ export class SnapshotShelf {
   ): { readonly state: S; readonly seq: number } | null {
     for (const row of this.#store.snapshots(fold.id)) {
       if (row.version !== fold.version || row.seq > headSeq) continue;
-      const bytes = row.ref === null ? row.state : this.#store.blobs.get(row.ref);
+      const bytes =
+        row.ref === null
+          ? this.#store.snapshotState(fold.id, row.seq)
+          : this.#store.blobs.get(row.ref);
       if (bytes === null || this.#hasher.sha256(bytes) !== row.digest) continue;
       return { state: fold.restore(JSON.parse(fromUtf8(bytes)) as Json), seq: row.seq };
     }
@@ -68,7 +71,7 @@ export class SnapshotShelf {
     }
   }
 
-  #drop(row: SnapshotRow): void {
+  #drop(row: SnapshotEntry): void {
     if (row.ref !== null) this.#store.blobs.delete(row.ref);
     this.#store.deleteSnapshot(row.fold, row.seq);
   }

@@ -7,7 +7,14 @@ import type { BlobStore } from "#ports/blob-store.ts";
 import type { OutboxCursor } from "#ports/event-log.ts";
 import type { SqlDatabase, SqlRow } from "#ports/sql.ts";
 import { ChainedEventLog, type ChainedLogOptions } from "./chained-event-log.ts";
-import type { EventRow, LogStore, RowRange, SnapshotRow, StoredHead } from "./log-store.ts";
+import type {
+  EventRow,
+  LogStore,
+  RowRange,
+  SnapshotEntry,
+  SnapshotRow,
+  StoredHead,
+} from "./log-store.ts";
 import { MemoryDatabase } from "./memory-database.ts";
 import { MemoryLogStore } from "./memory-log-store.ts";
 
@@ -111,10 +118,10 @@ class SqliteLogStore implements LogStore {
     );
   }
 
-  snapshots(fold: string | null): readonly SnapshotRow[] {
+  snapshots(fold: string | null): readonly SnapshotEntry[] {
     return this.#database
       .exec(
-        "SELECT fold, seq, version, digest, ref, state FROM snapshots WHERE fold = ?1 OR ?1 IS NULL ORDER BY seq DESC",
+        "SELECT fold, seq, version, digest, ref FROM snapshots WHERE fold = ?1 OR ?1 IS NULL ORDER BY seq DESC",
         fold,
       )
       .map((row) => ({
@@ -123,8 +130,16 @@ class SqliteLogStore implements LogStore {
         version: Number(row["version"]),
         digest: String(row["digest"]),
         ref: toText(row, "ref"),
-        state: toBytes(row, "state"),
       }));
+  }
+
+  snapshotState(fold: string, seq: number): Uint8Array | null {
+    const [row] = this.#database.exec(
+      "SELECT state FROM snapshots WHERE fold = ? AND seq = ?",
+      fold,
+      seq,
+    );
+    return row === undefined ? null : toBytes(row, "state");
   }
 
   insertSnapshot(row: SnapshotRow): void {

@@ -21,12 +21,15 @@ export interface ModelConfig {
   } | null;
   /** Makes the model of an id behind the `AI` binding, or null without one (workers-ai-model.ts is wired by the host). */
   readonly workersAi: ((modelId: string, route: string) => Model) | null;
+  /** Pause of the embedded model before each piece of text; default none. */
+  readonly scriptedPaceMs?: number;
 }
 
 export interface ModelVariables {
   readonly HOLDFAST_MODEL?: string | undefined;
   readonly HOLDFAST_MODEL_BASE_URL?: string | undefined;
   readonly HOLDFAST_MODEL_API_KEY?: string | undefined;
+  readonly HOLDFAST_SCRIPTED_PACE_MS?: string | undefined;
 }
 
 /** Where Ollama listens, so that `HOLDFAST_MODEL=openai-compatible/<model>` alone is enough on a developer's machine. */
@@ -47,7 +50,14 @@ export function toModelConfig(
         ? null
         : { baseUrl, apiKey: variables.HOLDFAST_MODEL_API_KEY || null, name: "openai-compatible" },
     workersAi,
+    scriptedPaceMs: toPace(variables.HOLDFAST_SCRIPTED_PACE_MS),
   };
+}
+
+/** A demonstration aid: what is no number of milliseconds up to ten seconds is no pause. */
+function toPace(text: string | undefined): number {
+  const pace = Number(text ?? "0");
+  return pace >= 0 && pace <= 10_000 ? pace : 0;
 }
 
 export function createModelDirectory(config: ModelConfig): ModelDirectory {
@@ -63,7 +73,7 @@ export function createModelDirectory(config: ModelConfig): ModelDirectory {
 }
 
 function createModel(route: string, config: ModelConfig): Model | null {
-  if (route === SCRIPTED_ROUTE) return new ScriptedModel();
+  if (route === SCRIPTED_ROUTE) return new ScriptedModel({ paceMs: config.scriptedPaceMs ?? 0 });
   const slash = route.indexOf("/");
   const modelId = route.slice(slash + 1);
   if (slash === -1 || modelId === "") return null;

@@ -23,6 +23,8 @@ export interface ObjectStorage {
   transactionSync<T>(work: () => T): T;
 }
 
+const NO_ROWS: readonly SqlRow[] = [];
+
 export class ObjectSqlite implements SqlDatabase {
   readonly #storage: ObjectStorage;
   readonly #transaction = new JoinedTransaction();
@@ -34,10 +36,9 @@ export class ObjectSqlite implements SqlDatabase {
   exec(sql: string, ...params: readonly SqlValue[]): readonly SqlRow[] {
     assertStatementFits(params);
     try {
-      return this.#storage.sql
-        .exec(sql, ...params)
-        .toArray()
-        .map(toSqlRow);
+      const rows = this.#storage.sql.exec(sql, ...params).toArray();
+      // Most statements of a step write, and give nothing back.
+      return rows.length === 0 ? NO_ROWS : rows.map(toSqlRow);
     } catch (error) {
       throw toStorageError(error);
     }

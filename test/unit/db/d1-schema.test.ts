@@ -3,7 +3,9 @@ import { expect, it } from "vitest";
 import { agentVersions, apiKeys, approvals, tenants, threads } from "#db/d1-schema.ts";
 import { createNodeD1 } from "#test/support/node-d1.ts";
 
-const TABLES = [tenants, apiKeys, agentVersions, approvals, threads].map((table) => getTableConfig(table));
+const TABLES = [tenants, apiKeys, agentVersions, approvals, threads].map((table) =>
+  getTableConfig(table),
+);
 
 it("[Z7] the directory's migrations and its drizzle schema describe the same tables", () => {
   const { sqlite } = createNodeD1();

@@ -266,6 +266,24 @@ describe("read-only", () => {
     expect(thread.events().length).toBeGreaterThan(4);
   });
 
+  test("[L6] a log with known events after one that the code does not know still knows its owner", async () => {
+    const thread = quiet();
+    thread.send("go");
+    const { owner } = thread.runtime.state;
+    const future = {
+      ...THREAD_CATALOGUE,
+      versions: { ...THREAD_CATALOGUE.versions, "state.set": 9 },
+    };
+    const { log } = openNodeLog(future, {}, thread.database);
+    log.append([{ type: "state.set", payload: { state: 1 } }], { at: thread.clock.now() });
+    log.append([{ type: "plan.updated", payload: { items: [] } }], { at: thread.clock.now() });
+    thread.reopen();
+    expect(thread.runtime.mode).toMatchObject({ writable: false, reason: "log_newer_than_code" });
+    expect(owner).not.toBeNull();
+    expect(thread.runtime.state.owner).toBe(owner);
+    expect(await thread.runtime.drive()).toEqual({ next: "idle" });
+  });
+
   test("[K14] a log that no single writer wrote opens read-only as log_corrupt", async () => {
     const thread = quiet();
     thread.log.append(

@@ -302,7 +302,9 @@ describe("closed intents", () => {
     const model = new ScriptModel([ask(["pay"]), say("second run")]);
     const thread = new ThreadHarness({
       model,
-      tools: [world.tool("pay", "once", async () => held.then(() => "receipt 42"))],
+      tools: [
+        world.tool("pay", "once", async () => held.then(() => `receipt 42 ${"z".repeat(9_000)}`)),
+      ],
     });
     thread.send("pay");
     const driving = thread.finish();
@@ -313,7 +315,10 @@ describe("closed intents", () => {
     release();
     await expect.poll(() => thread.of("tool.late").length).toBe(1);
     const [late] = thread.of("tool.late");
-    expect(late?.payload?.result).toMatchObject({ status: "ok", output: "receipt 42" });
+    // Its file is not kept, so it names none.
+    expect(late?.payload?.result).toMatchObject({ status: "ok", handle: null, bytes: 9_011 });
+    expect(late?.payload?.result.output).toMatch(/^receipt 42 z/);
+    expect(late?.payload?.result.output).not.toContain(".results");
     expect(late?.header).toMatchObject({
       run: "run_1",
       call: thread.of("tool.started")[0]?.header.call,

@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
-import type { PromptRef } from "#kernel/events.ts";
-import { PromptCompiler } from "#kernel/prompt.ts";
-import { resolveRefs } from "#kernel/window.ts";
 import type { Model } from "#ports/model.ts";
+import { recompile } from "#test/support/recompile.ts";
 import { ask, say, ScriptModel } from "#test/support/scripted-model.ts";
 import { ThreadHarness } from "#test/support/thread-harness.ts";
 import { World } from "#test/support/world.ts";
@@ -124,22 +121,11 @@ describe("prompts", () => {
     thread.reopen();
     thread.send("two");
     await thread.finish();
-    let last: { seq: number; refs: readonly PromptRef[] } | null = null;
-    for (const [index, { header, payload }] of thread.of("model.requested").entries()) {
-      if (payload === null) throw new Error("the request is there");
-      const window = resolveRefs(payload.refs, last);
-      if (window === null) throw new Error("the references resolve");
-      last = { seq: header.seq, refs: window };
-      const compiler = new PromptCompiler(new NodeHasher(), (seq) => thread.log.get(seq));
-      const compiled = compiler.compile({
-        manifest: thread.manifest,
-        definition: header.definition ?? "",
-        output: null,
-        window,
-      });
-      expect(compiled.digest).toBe(payload.digest);
-      expect(compiled.request).toEqual(model.requests[index]);
-    }
+    const rebuilt = recompile(thread.events());
+    expect(rebuilt.map(({ compiled }) => compiled.digest)).toEqual(
+      rebuilt.map(({ recorded }) => recorded),
+    );
+    expect(rebuilt.map(({ compiled }) => compiled.request)).toEqual(model.requests);
     expect(model.requests).toHaveLength(5);
   });
 

@@ -287,4 +287,14 @@ describe("blocks", () => {
     await expect(after.finish()).rejects.toThrow("after_outcome");
     expect(stored(after)).toEqual([]);
   });
+
+  test("[P3] a block that cannot be stored costs nothing but itself: the answer is recorded whole", async () => {
+    const model = new ScriptModel([[...words("z".repeat(2_000)), { finish: "stop" }]]);
+    const thread = new ThreadHarness({ model });
+    thread.database.exec("DROP TABLE stream_blocks");
+    thread.send("go");
+    await thread.finish();
+    expect(thread.run("run_1").text).toBe("z".repeat(2_000));
+    expect(thread.of("model.failed")).toEqual([]);
+  });
 });

@@ -22,8 +22,18 @@ const ABORTED: ModelPart = {
 /** Small enough that even a short answer is seen to stream. */
 const CHUNK = 24;
 
+export interface ScriptedModelOptions {
+  /** Pause before each piece of text, so that a person can watch it, or kill it in the middle. Default none. */
+  readonly paceMs?: number;
+}
+
 export class ScriptedModel implements Model {
   readonly route: string = SCRIPTED_ROUTE;
+  readonly #paceMs: number;
+
+  constructor({ paceMs = 0 }: ScriptedModelOptions = {}) {
+    this.#paceMs = paceMs;
+  }
 
   async *stream(request: ModelRequest, { signal }: ModelCallOptions): AsyncGenerator<ModelPart> {
     if (signal.aborted) return yield ABORTED;
@@ -31,7 +41,7 @@ export class ScriptedModel implements Model {
     const move = nextMove(request);
     const text = move.type === "call" ? move.say : toAnswerText(request, move.answer);
     for (const piece of toPieces(text)) {
-      await Promise.resolve();
+      await pause(this.#paceMs, signal);
       if (signal.aborted) return yield ABORTED;
       yield { type: "text", text: piece };
     }
@@ -51,6 +61,20 @@ export class ScriptedModel implements Model {
       usage: toUsage(request, spoken),
     };
   }
+}
+
+/** Ends early on an abort. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms === 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end, { once: true });
+  });
 }
 
 function toAnswerText(

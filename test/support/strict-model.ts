@@ -4,7 +4,13 @@
  * Checked on each request: pairing and order of calls and results, no blank part (`findInvalid`), and no lone surrogate
  * anywhere. A test ends with `rejections` empty, or it has shown a history that would have killed the thread.
  */
-import type { Model, ModelCallOptions, ModelPart, ModelRequest } from "#ports/model.ts";
+import type {
+  Model,
+  ModelCallOptions,
+  ModelPart,
+  ModelRequest,
+  PromptResult,
+} from "#ports/model.ts";
 import { ScriptModel, type ScriptPart } from "./scripted-model.ts";
 import { findInvalid } from "./valid-prompt.ts";
 import { findLoneSurrogate } from "./well-formed.ts";
@@ -32,10 +38,9 @@ export class StrictModel implements Model {
     const fault = findInvalid(request) ?? findLoneSurrogate(request, "request");
     if (fault !== null) {
       this.rejections.push(fault);
-      yield* new ScriptModel([[{ error: "invalid_request", retryable: false }]], { by: "call" }).stream(
-        request,
-        options,
-      );
+      yield* new ScriptModel([[{ error: "invalid_request", retryable: false }]], {
+        by: "call",
+      }).stream(request, options);
       return;
     }
     yield* new ScriptModel([this.#reply(request, index)], { by: "call" }).stream(request, options);
@@ -46,8 +51,11 @@ function countSteps(request: ModelRequest): number {
   return request.messages.filter((message) => message.role === "assistant").length;
 }
 
-/** Results of the newest tool round of a request, in prompt order. */
-export function lastResults(request: ModelRequest | undefined) {
-  const round = request?.messages.findLast((message) => message.role === "tool");
-  return round?.role === "tool" ? round.content : [];
+/** Results of the newest step of a request, in prompt order. */
+export function lastResults(request: ModelRequest | undefined): readonly PromptResult[] {
+  const messages = request?.messages ?? [];
+  const step = messages.findLastIndex((message) => message.role === "assistant");
+  return messages
+    .slice(step + 1)
+    .flatMap((message) => (message.role === "tool" ? message.content : []));
 }
