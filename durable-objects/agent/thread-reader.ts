@@ -11,6 +11,7 @@ import type {
   StreamCursor,
   ThreadView,
 } from "#ports/thread-gateway.ts";
+import { finishNotice } from "#kernel/finish-notice.ts";
 import { isWaitingForHumans } from "#kernel/state.ts";
 import type { RawEvent } from "#ports/event-log.ts";
 import type { FileStat } from "#ports/workspace.ts";
@@ -65,9 +66,10 @@ export function listRuns(host: ThreadHost, page: PageRequest): Page<RunView> {
 /** The projection holds numbers; text and output lie in the run's last event, once, where erasure reaches them. */
 function withAnswer(host: ThreadHost, run: RunView): RunView {
   if (run.endSeq === null) return withWaiting(host, run);
+  const ended = { ...run, message: run.message ?? finishNotice(run.finish) };
   const event = host.log.get(run.endSeq);
-  if (event?.type !== "run.completed" || event.payload === null) return run;
-  return { ...run, text: event.payload.text, output: event.payload.output };
+  if (event?.type !== "run.completed" || event.payload === null) return ended;
+  return { ...ended, text: event.payload.text, output: event.payload.output };
 }
 
 /** Only people move it: nothing of that is stored, because it follows from the step at hand. */

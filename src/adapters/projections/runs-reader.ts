@@ -1,5 +1,4 @@
 /** RunsReader: runs of a thread as the projection has them. Text and output are the log's; the caller reads them there. */
-import { finishNotice } from "#kernel/finish-notice.ts";
 import type { Page, PageRequest, RunStatus, RunView } from "#ports/thread-gateway.ts";
 import type { SqlDatabase, SqlRow, SqlValue } from "#ports/sql.ts";
 
@@ -37,7 +36,7 @@ function toRunView(row: SqlRow): RunView {
     status: String(row["status"]) as RunStatus,
     finish: toText(row["finish"]),
     reason: toText(row["reason"]),
-    message: toText(row["message"]) ?? finishNotice(toText(row["finish"])),
+    message: toText(row["message"]),
     text: null,
     output: null,
     steps: Number(row["steps"]),
