@@ -6,7 +6,7 @@
 import type { ErrorCode } from "#shared/errors.ts";
 import type { Failure } from "#ports/thread-gateway.ts";
 import type { Result } from "#shared/result.ts";
-import { fromUtf8 } from "#shared/json.ts";
+import { fromUtf8, jsonDepth } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
 import { failure } from "./errors.ts";
 
@@ -73,7 +73,7 @@ export async function readJson(
   } catch {
     return err(failure("invalid_request", "The body is not UTF-8."));
   }
-  if (depthOf(text) > MAX_JSON_DEPTH) {
+  if (jsonDepth(text) > MAX_JSON_DEPTH) {
     return err(
       failure("invalid_request", `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`),
     );
@@ -85,21 +85,4 @@ export async function readJson(
     // The parser's own message quotes the body, which may hold what must not be logged or echoed.
     return err(failure("invalid_request", "The body is not valid JSON."));
   }
-}
-
-/** Deepest nesting of brackets outside strings; exact for valid JSON, and good enough to bound the invalid. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const unit = text[index];
-    if (inString) {
-      if (unit === "\\") index += 1;
-      else if (unit === '"') inString = false;
-    } else if (unit === '"') inString = true;
-    else if (unit === "{" || unit === "[") deepest = Math.max(deepest, (depth += 1));
-    else if (unit === "}" || unit === "]") depth -= 1;
-  }
-  return deepest;
 }
