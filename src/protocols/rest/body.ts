@@ -1,5 +1,6 @@
 /**
  * Request bodies, bounded before they are understood: bytes are counted while they arrive, nesting before parsing (P6).
+ * P42 a body that stops arriving is given up.
  *
  * A declared Content-Length is only a shortcut to refusal; the count is what holds.
  */
@@ -13,6 +14,10 @@ import { failure } from "./errors.ts";
 export const MAX_JSON_BYTES = 1024 * 1024;
 /** Far beyond any request of ours; keeps recursive walks over a body off the end of the stack. */
 export const MAX_JSON_DEPTH = 32;
+
+/** Longest silence of a body that is being received. */
+export const BODY_STALL_MS = 30_000;
+const STALLED = Symbol("stalled");
 
 export interface BodyLimit {
   readonly maxBytes: number;
@@ -32,15 +37,44 @@ export async function readBytes(
     return err(tooLarge);
   }
   if (body === null) return ok(new Uint8Array());
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
   const chunks: Uint8Array[] = [];
   let total = 0;
-  // Leaving the loop early cancels the body, so that the rest is not received.
-  for await (const chunk of body as ReadableStream<Uint8Array>) {
-    total += chunk.byteLength;
-    if (total > limit.maxBytes) return err(tooLarge);
-    chunks.push(chunk);
+  for (;;) {
+    const read = await readOrStall(reader);
+    if (read === STALLED) return giveUp(reader, stalled());
+    if (read.done) return ok(joined(chunks, total));
+    total += read.value.byteLength;
+    if (total > limit.maxBytes) return giveUp(reader, tooLarge);
+    chunks.push(read.value);
   }
-  return ok(joined(chunks, total));
+}
+
+/** A client that sends nothing for so long holds memory of the isolate for nothing. */
+async function readOrStall(reader: ReadableStreamDefaultReader<Uint8Array>) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const stall = new Promise<typeof STALLED>((resolve) => {
+    timer = setTimeout(() => resolve(STALLED), BODY_STALL_MS);
+  });
+  try {
+    return await Promise.race([reader.read(), stall]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Cancels the body, so that the rest is not received. A source that cannot even end is not waited for. */
+function giveUp(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  failed: Failure,
+): Result<never, Failure> {
+  reader.cancel(failed.code).catch(() => undefined);
+  return err(failed);
+}
+
+function stalled(): Failure {
+  const message = `The body stopped for ${BODY_STALL_MS / 1_000} s.`;
+  return { ...failure("request_timeout", message), retryable: true };
 }
 
 function joined(chunks: readonly Uint8Array[], total: number): Uint8Array {
