@@ -86,6 +86,7 @@ export function composeApp(
     keys: new D1KeyStore(env.DB),
     tokenSecret: config.tokenSecret,
     allowedOrigins: config.allowedOrigins,
+    rates: config.rates,
     agents: resolveAgents(agents, config).map(({ manifest }) => ({
       manifest,
       definition: definitionHash(manifest, hasher),

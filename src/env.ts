@@ -30,6 +30,8 @@ export interface Env {
   readonly HOLDFAST_SANDBOX?: string;
   readonly HOLDFAST_HEARTBEAT_MS?: string;
   readonly HOLDFAST_ALLOWED_ORIGINS?: string;
+  readonly HOLDFAST_REQUESTS_PER_MINUTE?: string;
+  readonly HOLDFAST_RUNS_PER_MINUTE?: string;
 }
 
 export type SandboxChoice = "quickjs" | "dynamic-worker";
@@ -43,12 +45,19 @@ export interface Config {
   readonly heartbeatMs: number;
   /** Origins of pages that may open sockets, besides the Worker's own. */
   readonly allowedOrigins: readonly string[];
+  /** Of each principal, in each isolate. Null: unlimited. */
+  readonly rates: {
+    readonly requestsPerMinute: number | null;
+    readonly runsPerMinute: number | null;
+  };
 }
 
 const DEFAULT_ROUTE = "embedded/scripted";
 const MIN_SECRET_CHARS = 32;
 /** Below the 30 s dead-man alarm of the SDK, so that ours is the one that decides. */
 const DEFAULT_HEARTBEAT_MS = 20_000;
+const DEFAULT_REQUESTS_PER_MINUTE = 600;
+const DEFAULT_RUNS_PER_MINUTE = 60;
 
 export function parseEnv(env: Env): Config {
   const baseUrl = env.HOLDFAST_MODEL_BASE_URL ?? "";
@@ -69,6 +78,14 @@ export function parseEnv(env: Env): Config {
     sandbox: parseSandbox(env),
     heartbeatMs: parseHeartbeat(env.HOLDFAST_HEARTBEAT_MS),
     allowedOrigins: parseOrigins(env.HOLDFAST_ALLOWED_ORIGINS ?? ""),
+    rates: {
+      requestsPerMinute: parseRate(
+        env,
+        "HOLDFAST_REQUESTS_PER_MINUTE",
+        DEFAULT_REQUESTS_PER_MINUTE,
+      ),
+      runsPerMinute: parseRate(env, "HOLDFAST_RUNS_PER_MINUTE", DEFAULT_RUNS_PER_MINUTE),
+    },
   };
 }
 
@@ -106,6 +123,20 @@ function parseHeartbeat(text: string | undefined): number {
     );
   }
   return value;
+}
+
+function parseRate(
+  env: Env,
+  variable: "HOLDFAST_REQUESTS_PER_MINUTE" | "HOLDFAST_RUNS_PER_MINUTE",
+  standard: number,
+): number | null {
+  const text = env[variable];
+  if (text === undefined || text === "") return standard;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0 || value > 1_000_000) {
+    throw invalid(variable, "must be a whole number from 1 to 1000000, or 0 for no limit");
+  }
+  return value === 0 ? null : value;
 }
 
 /** Compared as a whole with what a browser sends, so a path or a trailing slash would never match. */

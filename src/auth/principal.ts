@@ -8,6 +8,7 @@ export const SCOPES = [
   "files:read",
   "files:write",
   "approvals:decide",
+  "agents:write",
   "tokens:mint",
   "audit",
   "erase",

@@ -33,17 +33,26 @@ export const apiKeys = sqliteTable(
   ],
 );
 
+/** Agents stored over the API. Those of the code are in no table. */
 export const agentVersions = sqliteTable(
   "agent_versions",
   {
+    tenant: text("tenant").notNull(),
     agent: text("agent").notNull(),
     /** SHA-256 of the canonical manifest. */
     definition: text("definition").notNull(),
+    /** Canonical JSON. */
     manifest: text("manifest").notNull(),
-    source: text("source", { enum: ["code", "stored"] }).notNull(),
     createdAt: integer("created_at").notNull(),
+    createdBy: text("created_by").notNull(),
+    /** Set on the one version that new runs begin with. */
+    promotedAt: integer("promoted_at"),
+    retiredAt: integer("retired_at"),
   },
-  (table) => [primaryKey({ columns: [table.agent, table.definition] })],
+  (table) => [
+    primaryKey({ columns: [table.tenant, table.agent, table.definition] }),
+    index("agent_versions_by_age").on(table.tenant, table.agent, table.createdAt),
+  ],
 );
 
 /** The inbox: which calls wait for a person. What they would do is in the thread's log. */

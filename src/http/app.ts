@@ -10,11 +10,12 @@ import type { Authenticate, AuthDeps } from "#auth/authenticate.ts";
 import { createAuth } from "#auth/authenticate.ts";
 import type { ThreadAccessDeps } from "#auth/thread-access.ts";
 import { ThreadAccess } from "#auth/thread-access.ts";
+import { RateLimits, type Rates } from "#auth/rate-limits.ts";
 import { SocketTickets } from "#auth/socket-tickets.ts";
 import type { RequestLog } from "#observability/request-log.ts";
 import type { RestDeps, RestEnv } from "#protocols/rest/context.ts";
 import { refuse } from "#protocols/rest/context.ts";
-import { failure } from "#protocols/rest/errors.ts";
+import { failure, rateLimited } from "#protocols/rest/errors.ts";
 import { createRestApi } from "#protocols/rest/routes.ts";
 import { mountPage, ownHeaders } from "./page.ts";
 import { REFERENCE_CSP, REFERENCE_PAGE, REFERENCE_SCRIPT } from "./pages.ts";
@@ -29,6 +30,7 @@ export interface AppDeps
   readonly assets: ((request: Request) => Promise<Response>) | null;
   /** Origins of pages that may open sockets, besides this one. */
   readonly allowedOrigins: readonly string[];
+  readonly rates: Rates;
 }
 
 const PUBLIC_PATHS = ["/", "/healthz", "/v1/openapi.json", "/v1/reference", "/v1/reference.js"];
@@ -38,7 +40,8 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
   const { authenticate, userTokens } = createAuth(deps);
   const threads = new ThreadAccess(deps);
   const tickets = new SocketTickets({ ...deps, secret: deps.tokenSecret });
-  const rest = createRestApi({ ...deps, threads, userTokens, tickets });
+  const limits = new RateLimits(deps.rates, deps.clock);
+  const rest = createRestApi({ ...deps, threads, userTokens, tickets, limits });
   const app = new Hono<RestEnv>();
   app.use(aroundRequest(deps));
   mountPage(app, deps.assets);
@@ -57,9 +60,9 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
       refuse(c, failure("method_not_allowed"), { headers: { allow: "GET, HEAD" } }),
     );
   }
-  app.use("/v1/*", requirePrincipal(authenticate));
+  app.use("/v1/*", requirePrincipal(authenticate, limits));
   app.route("/v1", rest.api);
-  mountSockets(app, { ...deps, threads, tickets, authenticate, deferTo });
+  mountSockets(app, { ...deps, threads, tickets, authenticate, deferTo, limits });
   app.notFound((c) => refuse(c, failure("not_found")));
   app.onError((error, c) => {
     c.set("errorReason", toReason(error));
@@ -91,7 +94,10 @@ function aroundRequest({ ids, clock, log }: AppDeps): MiddlewareHandler<RestEnv>
   };
 }
 
-function requirePrincipal(authenticate: Authenticate): MiddlewareHandler<RestEnv> {
+function requirePrincipal(
+  authenticate: Authenticate,
+  limits: RateLimits,
+): MiddlewareHandler<RestEnv> {
   return async (c, next) => {
     const principal = await authenticate(c.req.header("authorization") ?? null, deferTo(c));
     if (!principal.ok) {
@@ -99,6 +105,8 @@ function requirePrincipal(authenticate: Authenticate): MiddlewareHandler<RestEnv
       return refuse(c, failure("unauthenticated"));
     }
     c.set("principal", principal.value);
+    const wait = limits.take("request", principal.value);
+    if (wait !== null) return refuse(c, rateLimited(wait));
     await next();
     return undefined;
   };

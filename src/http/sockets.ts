@@ -2,10 +2,11 @@
 import type { Context, Hono } from "hono";
 import type { Authenticate } from "#auth/authenticate.ts";
 import type { Principal } from "#auth/principal.ts";
+import type { RateLimits } from "#auth/rate-limits.ts";
 import type { SocketTickets } from "#auth/socket-tickets.ts";
 import type { ThreadAccess } from "#auth/thread-access.ts";
 import { refuse, type AgentEntry, type RestEnv } from "#protocols/rest/context.ts";
-import { failure } from "#protocols/rest/errors.ts";
+import { failure, rateLimited } from "#protocols/rest/errors.ts";
 import {
   getMessages,
   openSocket,
@@ -20,6 +21,7 @@ export interface SocketsDeps {
   readonly agents: readonly AgentEntry[];
   readonly allowedOrigins: readonly string[];
   readonly authenticate: Authenticate;
+  readonly limits: RateLimits;
   readonly deferTo: (c: Context<RestEnv>) => (work: Promise<void>) => void;
 }
 
@@ -60,6 +62,8 @@ async function toCall(
     }
     principal = authenticated.value;
     c.set("principal", principal);
+    const wait = deps.limits.take("request", principal);
+    if (wait !== null) return err(rateLimited(wait));
   }
   const { agent = "", thread = "" } = c.req.param();
   return ok({ request: c.req.raw, agent, thread, principal });

@@ -9,6 +9,7 @@ import type { JsonObject } from "./json.ts";
 export type ErrorCode =
   | "invalid_request"
   | "body_too_large"
+  | "request_timeout"
   | "unauthenticated"
   | "forbidden"
   | "not_found"

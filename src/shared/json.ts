@@ -79,3 +79,20 @@ function wellFormed(value: Json): Json {
   });
   return changed ? Object.fromEntries(entries) : value;
 }
+
+/** Deepest nesting of brackets outside strings; exact for valid JSON, and good enough to bound the invalid. */
+export function jsonDepth(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text[index];
+    if (inString) {
+      if (unit === "\\") index += 1;
+      else if (unit === '"') inString = false;
+    } else if (unit === '"') inString = true;
+    else if (unit === "{" || unit === "[") deepest = Math.max(deepest, (depth += 1));
+    else if (unit === "}" || unit === "]") depth -= 1;
+  }
+  return deepest;
+}

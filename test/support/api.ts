@@ -8,6 +8,7 @@ import { utf8, type Json } from "#shared/json.ts";
 import type { RunView } from "#ports/thread-gateway.ts";
 import directorySql from "../../migrations/d1/0000_directory.sql?raw";
 import approvalsSql from "../../migrations/d1/0001_approvals.sql?raw";
+import agentVersionsSql from "../../migrations/d1/0002_agent_versions.sql?raw";
 
 interface ApiEnv {
   readonly DB: D1Database;
@@ -128,7 +129,7 @@ async function createTables(database: D1Database): Promise<void> {
     .prepare("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'")
     .first();
   if (present !== null) return;
-  const statements = `${directorySql}${approvalsSql}`
+  const statements = `${directorySql}${approvalsSql}${agentVersionsSql}`
     .split(";")
     .map((statement) => statement.trim())
     .filter((statement) => statement !== "");

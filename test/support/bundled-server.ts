@@ -44,6 +44,9 @@ export async function startBundled(main: string): Promise<BundledServer> {
       bindings: {
         HOLDFAST_TOKEN_SECRET: "a secret of tests that is long enough",
         HOLDFAST_ALLOWED_ORIGINS: "https://app.example.com",
+        // Tests poll faster than any client.
+        HOLDFAST_REQUESTS_PER_MINUTE: "0",
+        HOLDFAST_RUNS_PER_MINUTE: "0",
       },
     }),
   );

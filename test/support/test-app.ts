@@ -2,6 +2,7 @@
 import type { AgentManifest } from "#kernel/manifest.ts";
 import type { KeyRecord } from "#ports/key-store.ts";
 import type { RequestLogEntry } from "#observability/request-log.ts";
+import type { Rates } from "#auth/rate-limits.ts";
 import type { TenantId } from "#shared/ids.ts";
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { toEventLine, toManifestLine } from "#audit/export.ts";
@@ -25,6 +26,8 @@ const USER_SCOPES = [
 ];
 export const SERVICE_SCOPES = [...USER_SCOPES, "tokens:mint", "audit", "erase"];
 
+const UNLIMITED: Rates = { requestsPerMinute: null, runsPerMinute: null };
+
 export const MANIFEST: AgentManifest = {
   name: "analyst",
   description: "Answers questions about files.",
@@ -40,7 +43,9 @@ export const MANIFEST: AgentManifest = {
 
 export const keyText = (letter: string): string => `hf_${letter.repeat(43)}`;
 
-export function createTestApp(options: { readonly tokenSecret?: string | null } = {}) {
+export function createTestApp(
+  options: { readonly tokenSecret?: string | null; readonly rates?: Rates } = {},
+) {
   const gateway = new FakeGateway();
   const directory = new MemoryDirectory();
   const inbox = new MemoryApprovalInbox();
@@ -48,7 +53,7 @@ export function createTestApp(options: { readonly tokenSecret?: string | null } 
   const clock = new ManualClock();
   const hasher = new NodeHasher();
   const logged: RequestLogEntry[] = [];
-  const { tokenSecret = TOKEN_SECRET } = options;
+  const { tokenSecret = TOKEN_SECRET, rates = UNLIMITED } = options;
   const app = createApp({
     gateway,
     directory,
@@ -62,6 +67,7 @@ export function createTestApp(options: { readonly tokenSecret?: string | null } 
     exportFormat: { toManifestLine, toEventLine },
     assets: null,
     allowedOrigins: ["https://app.example.com"],
+    rates,
     log: (entry) => logged.push(entry),
   });
 

@@ -159,8 +159,11 @@ export class Connection {
     const [oldest] = this.#requests.keys();
     if (this.#requests.size > MAX_REQUESTS && oldest !== undefined) this.#requests.delete(oldest);
   }
-  ended(runId: string): void {
+  answered(runId: string): void {
     this.#requests.delete(runId);
+  }
+  ended(runId: string): void {
+    this.answered(runId);
     if (this.waiting?.runId === runId) this.waiting = null;
     if (this.streamRun === runId) this.stream = NO_STREAM;
   }

@@ -5,7 +5,7 @@
  * so that an idle thread with open sockets hibernates (P35).
  */
 import { isWaitingForHumans } from "#kernel/state.ts";
-import type { SocketProtocol } from "#ports/socket-protocol.ts";
+import type { ChatStream, SocketProtocol, StreamOutcome } from "#ports/socket-protocol.ts";
 import type { EventView, StreamFrame } from "#ports/thread-gateway.ts";
 import type { StreamSubscription } from "#runner/stream.ts";
 import { isJsonObject, type Json } from "#shared/json.ts";
@@ -56,10 +56,10 @@ export class Follower {
       this.#connection.seq = frame.event.header.seq;
       this.#event(frame, frame.event);
     } else if (stream.type === "open") {
-      const { id, runId, showsPartialText } = stream.stream;
+      const { runId, showsPartialText } = stream.stream;
       if (frame.type === "discard" && frame.runId === runId && showsPartialText) {
-        this.#connection.send(...stream.stream.end("recovering"));
-        this.#offer({ id: `${id}.${frame.attempt}`, runId, from: null });
+        this.#endStream(stream.stream, "recovering");
+        this.#offer({ id: `${runId}.r${frame.attempt}`, runId, from: null });
       } else this.#connection.send(...stream.stream.push(frame));
     }
   }
@@ -125,10 +125,16 @@ export class Follower {
   #wait(runId: string, seq: number): void {
     const { stream } = this.#connection;
     if (stream.type === "open" && stream.stream.runId === runId) {
-      this.#connection.send(...stream.stream.end("completed"));
+      this.#endStream(stream.stream, "completed");
     } else if (seq > this.#connection.quietUntil) this.#updateAnswer(runId);
     this.#connection.stream = NO_STREAM;
     this.#connection.waiting = { runId, seq };
+  }
+
+  /** Before its run has ended: the client's request is answered, and is not told of the run again (P28). */
+  #endStream(stream: ChatStream, outcome: StreamOutcome): void {
+    this.#connection.send(...stream.end(outcome));
+    this.#connection.answered(stream.runId);
   }
 
   /** The wait of a run that this client has seen is over: what follows is a stream of its own. */

@@ -194,10 +194,11 @@ async function clear(session: Session): Promise<void> {
 async function cancel(session: Session, streamId: string): Promise<void> {
   const { connection, thread } = session;
   const { stream } = connection;
-  const isCurrent = stream.type === "open" ? stream.stream.id === streamId : false;
+  const current =
+    stream.type === "open" ? stream.stream.id : stream.type === "offered" ? stream.id : "";
   const runId =
     connection.runOf(streamId) ??
-    (isCurrent ? connection.streamRun : null) ??
+    (current === streamId ? connection.streamRun : null) ??
     streamId.split(".")[0] ??
     "";
   if (!isRunId(runId)) return;

@@ -31,7 +31,7 @@ const INTERNAL_ERROR = 1011;
 const SERVICE_RESTART = 1012;
 /** The published clients come back after any code but this one and 4000 to 4999. */
 const POLICY_VIOLATION = 1008;
-/** Refused frames in a row after which a client is taken for broken. */
+/** Refused frames of one socket after which its client is taken for broken. */
 const MAX_REFUSED = 100;
 
 export interface SocketHubDeps {
@@ -151,7 +151,6 @@ export class SocketHub implements Following {
       this.#refuse(connection, decoded.error.failure, decoded.error.close);
       return;
     }
-    this.#refused.delete(connection);
     await connection.inTurn(async () => {
       const host = this.#deps.open();
       await handleCommand({ hub: this, connection, host, thread, protocol }, decoded.value);
@@ -171,11 +170,12 @@ export class SocketHub implements Following {
     const { protocol } = this.#deps;
     const { shared, run } = host.runtime.state;
     const { views, open } = takeSnapshot(host);
-    connection.send(protocol.identity(host.address, shared !== null));
+    // Identity comes last: a client that sends as soon as it is identified must not have its message replaced by these.
     if (shared !== null) connection.send(protocol.state(shared));
     connection.send(
       protocol.noServers(),
       protocol.messages(protocol.chatMessages(views, open), true),
+      protocol.identity(host.address, false),
     );
     if (run === null) return;
     if (isWaitingForHumans(run)) {

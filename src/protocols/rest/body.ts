@@ -1,18 +1,23 @@
 /**
  * Request bodies, bounded before they are understood: bytes are counted while they arrive, nesting before parsing (P6).
+ * P42 a body that stops arriving is given up.
  *
  * A declared Content-Length is only a shortcut to refusal; the count is what holds.
  */
 import type { ErrorCode } from "#shared/errors.ts";
 import type { Failure } from "#ports/thread-gateway.ts";
 import type { Result } from "#shared/result.ts";
-import { fromUtf8 } from "#shared/json.ts";
+import { fromUtf8, jsonDepth } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
 import { failure } from "./errors.ts";
 
 export const MAX_JSON_BYTES = 1024 * 1024;
 /** Far beyond any request of ours; keeps recursive walks over a body off the end of the stack. */
 export const MAX_JSON_DEPTH = 32;
+
+/** Longest silence of a body that is being received. */
+export const BODY_STALL_MS = 30_000;
+const STALLED = Symbol("stalled");
 
 export interface BodyLimit {
   readonly maxBytes: number;
@@ -32,15 +37,44 @@ export async function readBytes(
     return err(tooLarge);
   }
   if (body === null) return ok(new Uint8Array());
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
   const chunks: Uint8Array[] = [];
   let total = 0;
-  // Leaving the loop early cancels the body, so that the rest is not received.
-  for await (const chunk of body as ReadableStream<Uint8Array>) {
-    total += chunk.byteLength;
-    if (total > limit.maxBytes) return err(tooLarge);
-    chunks.push(chunk);
+  for (;;) {
+    const read = await readOrStall(reader);
+    if (read === STALLED) return giveUp(reader, stalled());
+    if (read.done) return ok(joined(chunks, total));
+    total += read.value.byteLength;
+    if (total > limit.maxBytes) return giveUp(reader, tooLarge);
+    chunks.push(read.value);
   }
-  return ok(joined(chunks, total));
+}
+
+/** A client that sends nothing for so long holds memory of the isolate for nothing. */
+async function readOrStall(reader: ReadableStreamDefaultReader<Uint8Array>) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const stall = new Promise<typeof STALLED>((resolve) => {
+    timer = setTimeout(() => resolve(STALLED), BODY_STALL_MS);
+  });
+  try {
+    return await Promise.race([reader.read(), stall]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Cancels the body, so that the rest is not received. A source that cannot even end is not waited for. */
+function giveUp(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  failed: Failure,
+): Result<never, Failure> {
+  reader.cancel(failed.code).catch(() => undefined);
+  return err(failed);
+}
+
+function stalled(): Failure {
+  const message = `The body stopped for ${BODY_STALL_MS / 1_000} s.`;
+  return { ...failure("request_timeout", message), retryable: true };
 }
 
 function joined(chunks: readonly Uint8Array[], total: number): Uint8Array {
@@ -73,7 +107,7 @@ export async function readJson(
   } catch {
     return err(failure("invalid_request", "The body is not UTF-8."));
   }
-  if (depthOf(text) > MAX_JSON_DEPTH) {
+  if (jsonDepth(text) > MAX_JSON_DEPTH) {
     return err(
       failure("invalid_request", `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`),
     );
@@ -85,21 +119,4 @@ export async function readJson(
     // The parser's own message quotes the body, which may hold what must not be logged or echoed.
     return err(failure("invalid_request", "The body is not valid JSON."));
   }
-}
-
-/** Deepest nesting of brackets outside strings; exact for valid JSON, and good enough to bound the invalid. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const unit = text[index];
-    if (inString) {
-      if (unit === "\\") index += 1;
-      else if (unit === '"') inString = false;
-    } else if (unit === '"') inString = true;
-    else if (unit === "{" || unit === "[") deepest = Math.max(deepest, (depth += 1));
-    else if (unit === "}" || unit === "]") depth -= 1;
-  }
-  return deepest;
 }

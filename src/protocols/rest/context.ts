@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import type { Auth } from "#auth/authenticate.ts";
 import type { Principal } from "#auth/principal.ts";
+import type { RateLimits } from "#auth/rate-limits.ts";
 import type { SocketTickets } from "#auth/socket-tickets.ts";
 import type { ThreadAccess } from "#auth/thread-access.ts";
 import type { AgentManifest } from "#kernel/manifest.ts";
@@ -38,6 +39,7 @@ export interface RestDeps {
   readonly inbox: ApprovalInbox;
   readonly userTokens: Auth["userTokens"];
   readonly tickets: SocketTickets;
+  readonly limits: RateLimits;
   readonly agents: readonly AgentEntry[];
   readonly ids: Ids;
   readonly hasher: Hasher;

@@ -8,13 +8,28 @@ import type { ErrorCode } from "#shared/errors.ts";
 import type { Failure } from "#ports/thread-gateway.ts";
 import type { Json } from "#shared/json.ts";
 
-type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 416 | 422 | 429 | 500 | 502 | 503;
+type ProblemStatus =
+  | 400
+  | 401
+  | 403
+  | 404
+  | 405
+  | 408
+  | 409
+  | 413
+  | 416
+  | 422
+  | 429
+  | 500
+  | 502
+  | 503;
 type Entry = { readonly status: ProblemStatus; readonly title: string };
 
 /** A new code fails to compile here until it has a status. Titles are stable; clients match on `code`. */
 export const PROBLEMS: { readonly [Code in ErrorCode]: Entry } = {
   invalid_request: { status: 400, title: "The request is not valid." },
   body_too_large: { status: 413, title: "The request body is too large." },
+  request_timeout: { status: 408, title: "The request body did not arrive in time." },
   unauthenticated: { status: 401, title: "Valid credentials are required." },
   forbidden: { status: 403, title: "These credentials do not allow this." },
   not_found: {
@@ -107,7 +122,9 @@ export function problemResponse(failure: Failure, options: ProblemOptions): Resp
   const status = options.status ?? problem.status;
   const headers = new Headers({ "content-type": "application/problem+json", ...options.headers });
   if (status === 401) headers.set("www-authenticate", 'Bearer realm="holdfast"');
-  if (status === 429 || (status === 503 && failure.retryable)) headers.set("retry-after", "1");
+  if (status === 429 || (status === 503 && failure.retryable)) {
+    headers.set("retry-after", String(failure.detail["retryAfterSeconds"] ?? 1));
+  }
   return new Response(JSON.stringify({ ...problem, status }), { status, headers });
 }
 
@@ -118,4 +135,10 @@ export function failure(
   context: { readonly [key: string]: Json } = {},
 ): Failure {
   return { code, message, detail: context, retryable: PROBLEMS[code].status === 503 };
+}
+
+/** Tells in how many seconds the caller may come again; `problemResponse` makes the header of it. */
+export function rateLimited(retryAfterSeconds: number): Failure {
+  const message = `Too many requests of this key. Come again in ${retryAfterSeconds} s.`;
+  return { ...failure("rate_limited", message, { retryAfterSeconds }), retryable: true };
 }

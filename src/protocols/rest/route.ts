@@ -6,6 +6,7 @@ import type { OpenAPIHono, RouteConfig } from "@hono/zod-openapi";
 import { z } from "@hono/zod-openapi";
 import type { Failure } from "#ports/thread-gateway.ts";
 import type { Principal, Scope } from "#auth/principal.ts";
+import type { RateLimits } from "#auth/rate-limits.ts";
 import type { Result } from "#shared/result.ts";
 import { hasScope } from "#auth/principal.ts";
 import { err, ok } from "#shared/result.ts";
@@ -14,7 +15,7 @@ import { MAX_JSON_BYTES, readJson } from "./body.ts";
 import type { RestContext, RestEnv } from "./context.ts";
 import { refuse } from "./context.ts";
 import { parseFilePath, parseIdempotencyKey, parseWith } from "./decode.ts";
-import { failure } from "./errors.ts";
+import { failure, rateLimited } from "./errors.ts";
 import { IdempotencyKey, ProblemDoc } from "./wire.ts";
 
 const JSON_LIMIT: BodyLimit = { maxBytes: MAX_JSON_BYTES, code: "body_too_large" };
@@ -35,6 +36,8 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   /** Media type of a body that the handler reads itself. */
   readonly rawBody?: string;
   readonly idempotent?: boolean;
+  /** Counted against the runs of its principal, before its body is read (P41). */
+  readonly startsRun?: boolean;
   readonly responses: RouteConfig["responses"];
   readonly handle: (
     call: RouteCall<z.output<P>, z.output<Q>, z.output<B>>,
@@ -54,6 +57,7 @@ export interface RouteCall<P, Q, B> {
 export interface Router {
   readonly api: OpenAPIHono<RestEnv>;
   readonly methods: Map<string, Set<string>>;
+  readonly limits: RateLimits;
 }
 
 export function addRoute<
@@ -66,7 +70,7 @@ export function addRoute<
   router.methods.set(path, (router.methods.get(path) ?? new Set()).add(spec.method.toUpperCase()));
   router.api.on(spec.method, path, async (c) => {
     c.set("route", `/v1${spec.path}`);
-    const call = await decode(c, spec);
+    const call = await decode(c, spec, router.limits);
     return call.ok ? spec.handle(call.value) : refuse(c, call.error);
   });
 }
@@ -89,6 +93,7 @@ export function closeRouter({ api, methods }: Router): void {
 async function decode<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>(
   c: RestContext,
   spec: RouteSpec<P, Q, B>,
+  limits: RateLimits,
 ): Promise<Result<RouteCall<z.output<P>, z.output<Q>, z.output<B>>, Failure>> {
   const principal = c.get("principal");
   if (principal === undefined) return err(failure("unauthenticated"));
@@ -105,6 +110,8 @@ async function decode<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodT
   const key =
     spec.idempotent === true ? parseIdempotencyKey(c.req.header("idempotency-key")) : ok(null);
   if (!key.ok) return key;
+  const wait = spec.startsRun === true ? limits.take("run", principal) : null;
+  if (wait !== null) return err(rateLimited(wait));
   const body = await decodeBody(c, spec);
   if (!body.ok) return body;
   return ok({

@@ -86,6 +86,7 @@ function addAnswerRoutes(router: Router, deps: RestDeps): void {
     params: MessageParams,
     query: NoQuery,
     idempotent: true,
+    startsRun: true,
     responses: json(202, MessageReceiptDoc, "Accepted and durable."),
     handle: async ({ c, principal, params, idempotencyKey }) => {
       const caller = toCaller(principal);
@@ -108,6 +109,7 @@ function addAnswerRoutes(router: Router, deps: RestDeps): void {
     query: NoQuery,
     body: { schema: EditMessageBody },
     idempotent: true,
+    startsRun: true,
     responses: json(202, MessageReceiptDoc, "Accepted and durable."),
     handle: async ({ c, principal, params, body, idempotencyKey }) => {
       const caller = toCaller(principal);

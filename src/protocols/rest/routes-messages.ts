@@ -42,6 +42,7 @@ export function addMessageRoutes(router: Router, deps: RestDeps): void {
     query: NoQuery,
     body: { schema: SendMessageBody },
     idempotent: true,
+    startsRun: true,
     responses: {
       ...withEventStream({}, 200),
       ...json(202, MessageReceiptDoc, "Accepted and durable."),

@@ -20,7 +20,7 @@ export interface RestApi {
 
 export function createRestApi(deps: RestDeps): RestApi {
   const api = new OpenAPIHono<RestEnv>();
-  const router: Router = { api, methods: new Map() };
+  const router: Router = { api, methods: new Map(), limits: deps.limits };
   addAgentRoutes(router, deps);
   addThreadRoutes(router, deps);
   addMessageRoutes(router, deps);

@@ -4,6 +4,7 @@
  */
 import type { FrameRefusal, SocketCommand } from "#ports/socket-protocol.ts";
 import { exhaustive } from "#shared/exhaustive.ts";
+import { jsonDepth } from "#shared/json.ts";
 import { err, ok, type Result } from "#shared/result.ts";
 import { frameInvalid, frameTooLarge } from "./errors.ts";
 import { ClientFrame, FRAME, MAX_FRAME_BYTES, MAX_FRAME_DEPTH, RequestBody } from "./wire.ts";
@@ -85,7 +86,7 @@ function toChat(requestId: string, body: string): Decoded {
 }
 
 function parseJson(text: string): Result<unknown, FrameRefusal> {
-  if (depthOf(text) > MAX_FRAME_DEPTH) {
+  if (jsonDepth(text) > MAX_FRAME_DEPTH) {
     return err(frameInvalid(`The message is nested deeper than ${MAX_FRAME_DEPTH} levels.`));
   }
   try {
@@ -98,21 +99,4 @@ function parseJson(text: string): Result<unknown, FrameRefusal> {
 
 function byteLength(text: string): number {
   return new TextEncoder().encode(text).byteLength;
-}
-
-/** Deepest nesting of brackets outside strings. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const unit = text[index];
-    if (inString) {
-      if (unit === "\\") index += 1;
-      else if (unit === '"') inString = false;
-    } else if (unit === '"') inString = true;
-    else if (unit === "{" || unit === "[") deepest = Math.max(deepest, (depth += 1));
-    else if (unit === "}" || unit === "]") depth -= 1;
-  }
-  return deepest;
 }

@@ -18,8 +18,6 @@ import { toUiMessages, type UiMessage } from "./ui-messages.ts";
 
 /** Names under which people put keys into URLs. */
 const KEYS_IN_URLS = ["key", "token", "api_key", "apikey", "access_token", "authorization"];
-/** As many as a socket's first snapshot shows. */
-export const MAX_SNAPSHOT_MESSAGES = 200;
 
 export interface SocketRoutesDeps {
   readonly threads: ThreadAccess;

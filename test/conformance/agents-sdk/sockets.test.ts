@@ -244,7 +244,7 @@ describe("frames", () => {
 
   it("[P34] refuses frames beyond the rate, and ends a client that does not stop", async () => {
     const socket = await openRaw(newPlace());
-    for (let index = 0; index < 400; index += 1) socket.send({ type: "cf_agent_chat_messages" });
+    for (let index = 0; index < 2_000; index += 1) socket.send({ type: "cf_agent_chat_messages" });
     await expect.poll(() => socket.closed, waits).toBe(1008);
     expect(socket.of("holdfast_error").at(-1)).toMatchObject({ code: "rate_limited" });
   });
