@@ -6,7 +6,6 @@
  * erased text weighs as a placeholder; an erased answer keeps its place, and the compiler leaves it out together with
  * the results of its calls. Erasing the newest outcome of a live run fails that run: a host waits until it has ended.
  */
-import type { Json } from "#shared/json.ts";
 import type { Fold } from "#ports/event-log.ts";
 import type { ThreadEvent, ThreadEvents } from "./events.ts";
 import { MAIN_BRANCH } from "./branch.ts";
@@ -17,6 +16,7 @@ import { evolveModel } from "./evolve-model.ts";
 import { evolveTool } from "./evolve-tools.ts";
 import { evolveContext, evolvePlan } from "./evolve-window.ts";
 import { LogCorruption } from "./log-corruption.ts";
+import { dumpState, restoreState } from "./snapshot.ts";
 import type { ThreadState } from "./state.ts";
 
 const INITIAL: ThreadState = {
@@ -103,10 +103,10 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
 
 export const THREAD_FOLD: Fold<ThreadEvents, ThreadState> = {
   id: "thread",
-  version: 2,
+  version: 3,
   initial: () => INITIAL,
   evolve,
   // The state is plain JSON; a snapshot's digest is checked by the log before it comes back here.
-  dump: (state) => state as unknown as Json,
-  restore: (dumped) => dumped as unknown as ThreadState,
+  dump: dumpState,
+  restore: restoreState,
 };

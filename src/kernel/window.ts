@@ -9,8 +9,10 @@ import type { PromptRef, PromptRefs } from "./events.ts";
 import type { LastRequest, WindowEntry } from "./state.ts";
 import { MESSAGE_OVERHEAD } from "./tokens.ts";
 
-export const MAX_ENTRIES = 400;
+export const MAX_ENTRIES = 300;
 const TRIM_TO = 0.75;
+/** Of entries half go at once: each trim chains all that stay again (K11), so it had better be seldom. */
+const TRIM_ENTRIES_TO = 0.5;
 /** No single text takes more of the budget than this: it is cut before anything else is dropped for it. */
 const MAX_SHARE = 0.5;
 const MIN_CUT_TOKENS = 32;
@@ -54,7 +56,7 @@ function opensTurn({ kind }: WindowEntry): boolean {
 
 function dropOldest(entries: readonly WindowEntry[], bounds: TrimBounds): readonly WindowEntry[] {
   const target = Math.floor(bounds.budget * TRIM_TO);
-  const maxEntries = Math.floor(MAX_ENTRIES * TRIM_TO);
+  const maxEntries = Math.floor(MAX_ENTRIES * TRIM_ENTRIES_TO);
   const kept = unitsToKeep(entries, bounds.planSeq);
   const dropped = new Set<number>();
   let tokens = windowTokens(entries);

@@ -57,10 +57,13 @@ export function pointBefore(
   if (request === null) return unshownPoint(source, input, replaced);
   const refs = followRefs((at) => log.get(at), request);
   if (refs === null) return null;
-  const window = readWindow(before(refs, seq), (at) => log.get(at));
+  const kept = before(refs, seq);
+  const window = readWindow(kept, (at) => log.get(at));
   if (window === null) return null;
   const keepTo = request.header.seq - 1;
-  const waiting = notYetShown(log, request, state.seq).filter((other) => other !== seq);
+  // Of messages that entered with one request, those before this one stay.
+  const stays = new Set([seq, ...kept.map(([other]) => other)]);
+  const waiting = notYetShown(log, request, state.seq).filter((other) => !stays.has(other));
   const without = replaced ? [seq, ...waiting] : waiting;
   return { input, point: { ...window, parent: history.branchAt(state, keepTo), keepTo, without } };
 }

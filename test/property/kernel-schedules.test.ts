@@ -342,6 +342,26 @@ describe("any schedule", () => {
 });
 
 describe("any schedule of branches", () => {
+  test("[K46] regenerating the second of two messages that entered together keeps the first", () => {
+    const driver = play(
+      [
+        [1, 0],
+        [1, 0],
+        [4, 0],
+        [15, 465],
+        [0, 0],
+        [0, 0],
+      ],
+      1_500,
+    );
+    const { state } = driver;
+    const active = new BranchDriver(driver, logOf(driver)).history.membership(
+      state,
+      state.branch.id,
+    );
+    expect(state.window.filter(({ ref }) => active.without.has(ref[0]))).toEqual([]);
+  });
+
   test("[K46] parts the log among branches, and [K44] restores the window that each was left with", () => {
     let changes = 0;
     fc.assert(
