@@ -80,7 +80,12 @@ function unshownPoint(
   const refs = state.window.slice(0, index).map((entry) => entry.ref);
   const window = readWindow(refs, (at) => log.get(at));
   if (window === null) return null;
-  const point = { parent: state.branch.id, keepTo: seq, without: replaced ? [seq] : [] };
+  // The results of a step may be recorded after a message that came during it, and stand before it in the prompt.
+  const keepTo = Math.max(seq, ...refs.map(([kept]) => kept));
+  const later = inputsBetween(log, seq + 1, keepTo).filter((other) =>
+    refs.every(([kept]) => kept !== other),
+  );
+  const point = { parent: state.branch.id, keepTo, without: replaced ? [seq, ...later] : later };
   return { input, point: { ...window, ...point } };
 }
 
@@ -138,6 +143,14 @@ function notYetShown(log: ThreadLog, request: Request, head: number): readonly n
     if (event.type === "run.started" && older.length === 0) break;
   }
   return waiting;
+}
+
+function inputsBetween(log: ThreadLog, first: number, last: number): readonly number[] {
+  const seqs: number[] = [];
+  for (const event of forwards(log, first, last)) {
+    if (event.type === "input.received") seqs.push(event.header.seq);
+  }
+  return seqs;
 }
 
 function before(refs: readonly PromptRef[], seq: number): readonly PromptRef[] {

@@ -362,6 +362,29 @@ describe("any schedule of branches", () => {
     expect(state.window.filter(({ ref }) => active.without.has(ref[0]))).toEqual([]);
   });
 
+  test("[K46] a message that no request held keeps the results recorded after it", () => {
+    const driver = play(
+      [
+        [13, 0],
+        [8, 110],
+        [0, 0],
+        [1, 0],
+        [3, 0],
+        [3, 0],
+        [15, 448],
+      ],
+      1_500,
+    );
+    const { state } = driver;
+    const active = new BranchDriver(driver, logOf(driver)).history.membership(
+      state,
+      state.branch.id,
+    );
+    const isHeld = (seq: number): boolean =>
+      active.segments.some(({ from, to }) => from <= seq && seq <= to);
+    expect(state.window.filter(({ ref }) => !isHeld(ref[0]))).toEqual([]);
+  });
+
   test("[K46] parts the log among branches, and [K44] restores the window that each was left with", () => {
     let changes = 0;
     fc.assert(
