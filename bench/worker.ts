@@ -100,6 +100,7 @@ export class AgentObject extends ThreadAgent<BenchEnv> {
     schemas: new ZodJsonSchemas(),
     prices: NO_PRICES,
     hooks: DEFAULT_HOOKS,
+    versions: { promoted: async () => null },
     inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
     directory: {
       register: async (record) => record,
