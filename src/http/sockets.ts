@@ -5,7 +5,7 @@ import type { Principal } from "#auth/principal.ts";
 import type { RateLimits } from "#auth/rate-limits.ts";
 import type { SocketTickets } from "#auth/socket-tickets.ts";
 import type { ThreadAccess } from "#auth/thread-access.ts";
-import { refuse, type AgentEntry, type RestEnv } from "#protocols/rest/context.ts";
+import { refuse, type AgentEntry, type RestDeps, type RestEnv } from "#protocols/rest/context.ts";
 import { failure, rateLimited } from "#protocols/rest/errors.ts";
 import {
   getMessages,
@@ -13,7 +13,6 @@ import {
   type SocketCall,
   type SocketRoutesDeps,
 } from "#protocols/websocket/routes.ts";
-import type { PromotedAgents } from "#ports/agent-versions.ts";
 import { isAgentName, isThreadId } from "#shared/ids.ts";
 import { err, ok, type Result } from "#shared/result.ts";
 
@@ -24,7 +23,7 @@ export interface SocketsDeps {
   readonly allowedOrigins: readonly string[];
   readonly authenticate: Authenticate;
   readonly limits: RateLimits;
-  readonly promoted: PromotedAgents;
+  readonly promoted: RestDeps["promoted"];
   readonly deferTo: (c: Context<RestEnv>) => (work: Promise<void>) => void;
 }
 

@@ -165,6 +165,24 @@ describe("promoting and retiring", () => {
     expect((await send(own, "helper", keyText("z"))).status).toBe(404);
   });
 
+  it("[P45] sockets open to it by key and by ticket, and not for another tenant or nobody", async () => {
+    const own = start();
+    await own.change("promote", (await own.stored()).definition);
+    const upgrade = async (query: string, as: string | null) => {
+      const before = own.gateway.upgrades.length;
+      const headers = { upgrade: "websocket" };
+      await own.call("GET", `/agents/helper/t1${query}`, { as, headers });
+      return own.gateway.upgrades.length > before;
+    };
+    expect(await upgrade("", keyText("a"))).toBe(true);
+    const place = { agent: "helper", thread: "t1" };
+    const issued = await own.call("POST", "/v1/tickets", { as: keyText("a"), json: place });
+    const { ticket } = await issued.json<{ ticket: string }>();
+    expect(await upgrade(`?ticket=${ticket}`, null)).toBe(true);
+    expect(await upgrade("", keyText("z"))).toBe(false);
+    expect(await upgrade("", null)).toBe(false);
+  });
+
   it("[P45] requests do not wait for D1: a change made elsewhere is seen within 60 s", async () => {
     const own = start();
     const { definition } = await own.stored();
