@@ -51,6 +51,7 @@ export class AgentObject extends ThreadAgent<Cloudflare.Env> {
     hooks: DEFAULT_HOOKS,
     inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
     socketProtocol,
+    versions: { promoted: async () => null },
     directory: {
       register: async (record) => record,
       get: async () => null,

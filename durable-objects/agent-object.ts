@@ -17,7 +17,6 @@ import type {
   Regenerate,
   Reply,
   SendMessage,
-  StreamCursor,
   ThreadStub,
   ThreadView,
 } from "#ports/thread-gateway.ts";
@@ -116,7 +115,7 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
   }
 
   async send(caller: Caller, message: SendMessage, key: string | null): Promise<Reply<Receipt>> {
-    return this.#command(caller, (host) =>
+    return this.#begin(caller, (host) =>
       commands.send(host, caller, { message, idempotencyKey: key }),
     );
   }
@@ -126,11 +125,11 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
   }
 
   async regenerate(caller: Caller, request: Regenerate): Promise<Reply<Receipt>> {
-    return this.#command(caller, (host) => branches.regenerate(host, caller, request));
+    return this.#begin(caller, (host) => branches.regenerate(host, caller, request));
   }
 
   async edit(caller: Caller, request: EditMessage): Promise<Reply<Receipt>> {
-    return this.#command(caller, (host) => branches.edit(host, caller, request));
+    return this.#begin(caller, (host) => branches.edit(host, caller, request));
   }
 
   async clearWindow(caller: Caller, idempotencyKey: string | null): Promise<Reply<Receipt>> {
@@ -220,11 +219,7 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
 
   async stream(
     caller: Caller,
-    options: {
-      readonly from: StreamCursor;
-      readonly runId: string | null;
-      readonly deltas: boolean;
-    },
+    options: Parameters<ThreadStub["stream"]>[1],
   ): Promise<Reply<ReadableStream<Uint8Array>>> {
     return this.#read(caller, (host) => {
       const cursor = reads.checkCursor(host, options.from);
@@ -248,6 +243,12 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
   async #read<T>(caller: Caller, read: (host: ThreadHost) => Reply<T>): Promise<Reply<T>> {
     const host = await this.#ready();
     return host.guard(caller, () => read(host));
+  }
+
+  /** A command that begins a run, which needs to know with what. */
+  async #begin<T>(caller: Caller, command: (host: ThreadHost) => Reply<T>): Promise<Reply<T>> {
+    const known = await (await this.#ready()).refreshDefinition();
+    return known.ok ? this.#command(caller, command) : known;
   }
 
   /** Answers only after the alarm is set that lets the work survive this process. */

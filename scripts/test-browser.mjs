@@ -3,7 +3,6 @@
  * HOLDFAST_REQUIRE_BROWSER=1 makes that a failure. HOLDFAST_CHROMIUM names another binary.
  */
 import { existsSync } from "node:fs";
-import { ensureInstalled } from "./lib/install.mjs";
 import { run, say } from "./lib/project.mjs";
 
 const CHROMIUM = process.env.HOLDFAST_CHROMIUM || "/usr/bin/chromium";
@@ -14,8 +13,5 @@ if (!existsSync(CHROMIUM)) {
   say(required ? `A browser is required: ${why}` : `skipped: ${why}`);
   process.exit(required ? 1 : 0);
 }
-await ensureInstalled();
-const { code } = await run("vitest", ["run", "--project", "browser", ...process.argv.slice(2)], {
-  live: true,
-});
+const { code } = await run(process.execPath, ["scripts/test.mjs", "browser"], { live: true });
 process.exit(code);

@@ -20,6 +20,8 @@ const GATES = [
   { name: "node tests", project: "node" },
   { name: "workerd tests", project: "workers" },
   { name: "conformance", project: "conformance" },
+  // Needs Chromium: `npm run test:browser` looks for it first.
+  { name: "browser", project: "browser", byName: true },
   // Minutes of killed servers: by name only (`npm test -- sigkill`).
   { name: "sigkill", project: "sigkill", byName: true },
 ];

@@ -4,6 +4,8 @@
  * Owns no logic. A test build composes the same way with other agents, models and clock (`Overrides`), so nothing in the
  * product asks whether it is being tested (Z6).
  */
+import { CachedPromotedAgents } from "#adapters/agent-versions/cached-promoted-agents.ts";
+import { D1AgentVersions } from "#adapters/agent-versions/d1-agent-versions.ts";
 import { D1ApprovalInbox } from "#adapters/approval-inbox/d1-approval-inbox.ts";
 import { createDynamicWorkerSandbox } from "#adapters/sandbox/dynamic-worker-sandbox.ts";
 import { createQuickJsSandbox } from "#adapters/sandbox/quickjs-sandbox.ts";
@@ -19,6 +21,7 @@ import { createModelDirectory, toModelConfig } from "#adapters/model/model-direc
 import { WorkersAiModel } from "#adapters/model/workers-ai-model.ts";
 import { toEventLine, toManifestLine } from "#audit/export.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
+import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
 import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
 import { createApp } from "#http/app.ts";
 import { writeLine } from "#observability/write-line.ts";
@@ -63,6 +66,7 @@ export function composeThread(
     hooks: DEFAULT_HOOKS,
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),
+    versions: new D1AgentVersions(env.DB),
     archive: new R2BlobArchive(env.BLOBS),
     socketProtocol,
     report: (incident) => writeLine(JSON.stringify({ type: "incident", ...incident })),
@@ -79,10 +83,16 @@ export function composeApp(
   const config = parseEnv(env);
   const hasher = new NodeHasher();
   const assets = env.ASSETS;
+  const { defaultRoute } = config;
+  const versions = new D1AgentVersions(env.DB);
+  const clock = new SystemClock();
   return createApp({
     gateway: composeGateway(env),
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),
+    versions,
+    promoted: new CachedPromotedAgents(versions, clock),
+    builder: createAgentBuilder({ tools: registeredTools(agents), defaultRoute, hasher }),
     keys: new D1KeyStore(env.DB),
     tokenSecret: config.tokenSecret,
     allowedOrigins: config.allowedOrigins,
@@ -92,7 +102,7 @@ export function composeApp(
       definition: definitionHash(manifest, hasher),
     })),
     exportFormat: { toManifestLine, toEventLine },
-    clock: new SystemClock(),
+    clock,
     ids: new RandomIds(),
     hasher,
     log: createRequestLog(writeLine),

@@ -2,6 +2,7 @@
 import type { Migration } from "#db/migrate.ts";
 import type { ThreadEvents } from "#kernel/events.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
+import type { AgentVersions } from "#ports/agent-versions.ts";
 import type { ApprovalInbox } from "#ports/approval-inbox.ts";
 import type { BlobArchive } from "#ports/blob-archive.ts";
 import type { Clock } from "#ports/clock.ts";
@@ -28,6 +29,7 @@ export interface ThreadComposition {
   readonly hooks: GateHooks;
   readonly directory: Directory;
   readonly inbox: ApprovalInbox;
+  readonly versions: Pick<AgentVersions, "promoted">;
   readonly archive: BlobArchive;
   readonly socketProtocol: SocketProtocol;
   /** What an operator has to know and nobody is there to be told: never contents, never secrets. */

@@ -13,6 +13,13 @@ export const UNDEPLOYED: Failure = {
   retryable: false,
 };
 
+export const UNAVAILABLE: Failure = {
+  code: "definition_unavailable",
+  message: "the promoted version does not fit the tools of this deployment; store a new one",
+  detail: {},
+  retryable: false,
+};
+
 const MISSING = {
   run_unknown: "no such run",
   message_unknown: "no such message among those that a prompt has held",

@@ -5,6 +5,7 @@
  * first (Z4, Z5); a command answers after its events are durable (K1). A host whose runtime failed is replaced by a new
  * one, whose log has a newer epoch: that is the whole of recovery.
  */
+import { CachedPromotedAgents } from "#adapters/agent-versions/cached-promoted-agents.ts";
 import { SqliteCommandStore } from "#adapters/command-store/sqlite-command-store.ts";
 import {
   ApprovalsProjection,
@@ -17,6 +18,7 @@ import { SqliteStreamBlocks } from "#adapters/stream-blocks/sqlite-stream-blocks
 import type { ObjectStorage } from "#adapters/sql/object-sqlite.ts";
 import { SqliteWorkspace } from "#adapters/workspace/sqlite-workspace.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
+import { registeredTools, toDefinition } from "#authoring/stored-agent.ts";
 import type { CommandContext, Receipt, ThreadCommand } from "#kernel/commands.ts";
 import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
 import { firstExpiry, isWaitingForHumans } from "#kernel/state.ts";
@@ -24,6 +26,7 @@ import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { EventLog } from "#ports/event-log.ts";
 import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { Caller, Reply } from "#ports/thread-gateway.ts";
+import type { Tool } from "#ports/tool.ts";
 import { BranchHistory } from "#runner/branch-history.ts";
 import { OPEN_BOUNDARY } from "#runner/gate-hooks.ts";
 import { ThreadRuntime } from "#runner/thread-runtime.ts";
@@ -41,7 +44,7 @@ import {
   inboxConsumer,
   largeContent,
 } from "./outbox.ts";
-import { replyWith, toFailure } from "./refusals.ts";
+import { replyWith, toFailure, UNAVAILABLE } from "./refusals.ts";
 
 export interface CommandRequest {
   readonly idempotencyKey: string | null;
@@ -61,10 +64,13 @@ export class ThreadHost {
   readonly branches: BranchHistory;
   readonly #composition: ThreadComposition;
   readonly runtime: ThreadRuntime;
+  readonly #promoted: CachedPromotedAgents;
+  #storedDefinition: AgentDefinition | null = null;
 
   constructor(address: ThreadAddress, storage: ObjectStorage, composition: ThreadComposition) {
     this.address = address;
     this.#composition = composition;
+    this.#promoted = new CachedPromotedAgents(composition.versions, composition.clock);
     this.storage = openStorage(storage, composition.migrations);
     const { database, blobs, hasher } = this.storage;
     this.runs = new RunsReader(database);
@@ -88,8 +94,24 @@ export class ThreadHost {
     this.runtime = this.#open();
   }
 
+  /** What new runs begin with. Of a stored agent it is what `refreshDefinition` found last. */
   get definition(): AgentDefinition | null {
-    return this.#composition.agents.get(this.address.agent) ?? null;
+    return this.#composition.agents.get(this.address.agent) ?? this.#storedDefinition;
+  }
+
+  /** Before a command that begins a run: which version of a stored agent is promoted now, at most 60 s late (P45). */
+  async refreshDefinition(): Promise<Reply<null>> {
+    const { agents } = this.#composition;
+    if (agents.has(this.address.agent)) return ok(null);
+    try {
+      const version = await this.#promoted.get(this.address);
+      const { hasher } = this.storage;
+      const tools = registeredTools(agents.values());
+      this.#storedDefinition = version === null ? null : toDefinition(version, { tools, hasher });
+      return version === null || this.#storedDefinition !== null ? ok(null) : err(UNAVAILABLE);
+    } catch (error) {
+      return replyWith(error);
+    }
   }
   get now(): number {
     return this.#composition.clock.now();
@@ -179,6 +201,13 @@ export class ThreadHost {
     return definitionHash(definition.manifest, this.storage.hasher);
   }
 
+  /** A run of a stored agent finds its tools after a restart too, before anybody asked which version is promoted. */
+  #tool(name: string): Tool | null {
+    const { agents } = this.#composition;
+    const code = agents.get(this.address.agent);
+    return (code?.tools ?? registeredTools(agents.values())).get(name) ?? null;
+  }
+
   #open(): ThreadRuntime {
     const { database, hasher, ids } = this.storage;
     const { clock, models, sandbox, schemas, prices, hooks, idleMs } = this.#composition;
@@ -194,7 +223,7 @@ export class ThreadHost {
       hooks,
       idleMs,
       timers: new SharedTimers(),
-      tools: (name) => this.definition?.tools.get(name) ?? null,
+      tools: (name) => this.#tool(name),
       workspace: this.workspace,
       commands: new SqliteCommandStore(database),
       blocks: new SqliteStreamBlocks(database),

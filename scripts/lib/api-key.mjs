@@ -9,6 +9,7 @@ export const SCOPES = [
   "files:write",
   "approvals:decide",
   "tokens:mint",
+  "agents:write",
   "audit",
   "erase",
   "admin",

@@ -11,7 +11,7 @@ import { ROOT, mustRun } from "./project.mjs";
 export const DEV_CONFIG = "wrangler.dev.toml";
 const TENANT = "dev";
 const SCOPES =
-  "threads:read threads:write files:read files:write approvals:decide tokens:mint audit erase";
+  "threads:read threads:write files:read files:write approvals:decide tokens:mint agents:write audit erase";
 /** Readable by its owner only: it holds a key. */
 const PRIVATE = { mode: 0o600 };
 

@@ -11,7 +11,7 @@ import type { KeyRecord, KeyStore } from "#ports/key-store.ts";
 import type { Result } from "#shared/result.ts";
 import { utf8 } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
-import { BoundedCache } from "./bounded-cache.ts";
+import { BoundedCache } from "#shared/bounded-cache.ts";
 
 export type KeyRefusal = "key_malformed" | "key_unknown" | "key_revoked" | "key_expired";
 /** Keeps background work alive after the response; in a Worker this is `waitUntil`. */

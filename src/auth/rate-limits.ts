@@ -5,7 +5,7 @@
  * forgets with its end, and an evicted bucket is a full one, so over all isolates a caller may get more.
  */
 import type { Clock } from "#ports/clock.ts";
-import { BoundedCache } from "./bounded-cache.ts";
+import { BoundedCache } from "#shared/bounded-cache.ts";
 import type { Principal } from "./principal.ts";
 
 export interface Rates {

@@ -24,7 +24,10 @@ import { setSecurityHeaders } from "./security-headers.ts";
 import { mountSockets } from "./sockets.ts";
 
 export interface AppDeps
-  extends AuthDeps, ThreadAccessDeps, Pick<RestDeps, "agents" | "exportFormat" | "inbox"> {
+  extends
+    AuthDeps,
+    ThreadAccessDeps,
+    Pick<RestDeps, "agents" | "builder" | "exportFormat" | "inbox" | "promoted" | "versions"> {
   readonly log: RequestLog;
   /** Serves the built static files: `/app/*` is the page, `/swagger/*` is swagger-ui-dist. Null where there are none. */
   readonly assets: ((request: Request) => Promise<Response>) | null;

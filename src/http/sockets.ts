@@ -5,7 +5,7 @@ import type { Principal } from "#auth/principal.ts";
 import type { RateLimits } from "#auth/rate-limits.ts";
 import type { SocketTickets } from "#auth/socket-tickets.ts";
 import type { ThreadAccess } from "#auth/thread-access.ts";
-import { refuse, type AgentEntry, type RestEnv } from "#protocols/rest/context.ts";
+import { refuse, type AgentEntry, type RestDeps, type RestEnv } from "#protocols/rest/context.ts";
 import { failure, rateLimited } from "#protocols/rest/errors.ts";
 import {
   getMessages,
@@ -13,6 +13,7 @@ import {
   type SocketCall,
   type SocketRoutesDeps,
 } from "#protocols/websocket/routes.ts";
+import { isAgentName, isThreadId } from "#shared/ids.ts";
 import { err, ok, type Result } from "#shared/result.ts";
 
 export interface SocketsDeps {
@@ -22,6 +23,7 @@ export interface SocketsDeps {
   readonly allowedOrigins: readonly string[];
   readonly authenticate: Authenticate;
   readonly limits: RateLimits;
+  readonly promoted: RestDeps["promoted"];
   readonly deferTo: (c: Context<RestEnv>) => (work: Promise<void>) => void;
 }
 
@@ -29,20 +31,23 @@ const PATH = "/agents/:agent/:thread";
 
 export function mountSockets(app: Hono<RestEnv>, deps: SocketsDeps): void {
   const names = new Set(deps.agents.map(({ manifest }) => manifest.name));
-  const routes: SocketRoutesDeps = { ...deps, isAgent: (name) => names.has(name) };
+  const routesFor = async (call: SocketCall): Promise<SocketRoutesDeps> => {
+    const isKnown = names.has(call.agent) || (await isStored(call, deps));
+    return { ...deps, isAgent: () => isKnown };
+  };
   app.get(PATH, async (c) => {
     c.set("route", PATH);
     if (c.req.header("upgrade")?.toLowerCase() !== "websocket") {
       return refuse(c, failure("not_found"));
     }
     const call = await toCall(c, deps);
-    const opened = call.ok ? await openSocket(routes, call.value) : call;
+    const opened = call.ok ? await openSocket(await routesFor(call.value), call.value) : call;
     return opened.ok ? passOn(opened.value) : refuse(c, opened.error);
   });
   app.get(`${PATH}/get-messages`, async (c) => {
     c.set("route", `${PATH}/get-messages`);
     const call = await toCall(c, deps);
-    const messages = call.ok ? await getMessages(routes, call.value) : call;
+    const messages = call.ok ? await getMessages(await routesFor(call.value), call.value) : call;
     return messages.ok ? Response.json(messages.value) : refuse(c, messages.error);
   });
 }
@@ -67,6 +72,19 @@ async function toCall(
   }
   const { agent = "", thread = "" } = c.req.param();
   return ok({ request: c.req.raw, agent, thread, principal });
+}
+
+/** Only of the caller's own tenant; who has not said who it is has none. */
+async function isStored(
+  { request, agent, thread, principal }: SocketCall,
+  { tickets, promoted }: SocketsDeps,
+): Promise<boolean> {
+  if (!isAgentName(agent) || !isThreadId(thread)) return false;
+  const ticket = new URL(request.url).searchParams.get("ticket");
+  const tenant =
+    principal?.tenant ??
+    (ticket === null ? null : await tickets.tenantOf(ticket, { agent, thread }));
+  return tenant !== null && (await promoted.get({ tenant, agent })) !== null;
 }
 
 /** The object's socket under headers of our own: those of a fetched response cannot be changed. */

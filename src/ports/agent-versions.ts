@@ -45,6 +45,17 @@ export interface AgentVersions {
   retire(key: VersionKey, at: number): Promise<void>;
 }
 
+/**
+ * Which version an agent's new runs begin with, remembered so that requests do not wait for D1. Promoting and retiring
+ * take effect within 60 s (P45).
+ */
+export interface PromotedAgents {
+  /** Throws AppError `unavailable` when D1 cannot be read: it fails closed. */
+  get(key: AgentKey): Promise<AgentVersion | null>;
+  /** After a change that this isolate made itself. */
+  forget(key: AgentKey): void;
+}
+
 type Given<T> = { readonly [K in keyof T]?: T[K] | undefined };
 
 /** An agent as data. What is absent has the defaults of agents in files. */

@@ -77,6 +77,8 @@ const CROSSINGS: readonly Planted[] = [
   crossing("durable-objects/agent", "#http/app.ts"),
   crossing("workflows", "#durable-objects/x.ts"),
   crossing("workflows", "agents"),
+  crossing("web", "#protocols/rest/wire.ts"),
+  crossing("web", "#kernel/events.ts"),
   crossing("src/runner", "#test/support/x.ts"),
   { file: "scripts/planted.mjs", source: use("wrangler"), rule: BOUNDARY },
 ];

@@ -5,6 +5,11 @@ import type { RequestLogEntry } from "#observability/request-log.ts";
 import type { Rates } from "#auth/rate-limits.ts";
 import type { TenantId } from "#shared/ids.ts";
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
+import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
+import { CachedPromotedAgents } from "#adapters/agent-versions/cached-promoted-agents.ts";
+import { D1AgentVersions } from "#adapters/agent-versions/d1-agent-versions.ts";
+import type { AgentDefinition } from "#ports/agent-definition.ts";
+import { createNodeD1 } from "./node-d1.ts";
 import { toEventLine, toManifestLine } from "#audit/export.ts";
 import { createApp } from "#http/app.ts";
 import { trusted } from "#shared/ids.ts";
@@ -44,20 +49,33 @@ export const MANIFEST: AgentManifest = {
 export const keyText = (letter: string): string => `hf_${letter.repeat(43)}`;
 
 export function createTestApp(
-  options: { readonly tokenSecret?: string | null; readonly rates?: Rates } = {},
+  options: {
+    readonly tokenSecret?: string | null;
+    readonly rates?: Rates;
+    readonly agents?: readonly AgentDefinition[];
+  } = {},
 ) {
+  const { tokenSecret = TOKEN_SECRET, rates = UNLIMITED, agents = [] } = options;
   const gateway = new FakeGateway();
   const directory = new MemoryDirectory();
   const inbox = new MemoryApprovalInbox();
   const keys = new MemoryKeyStore();
   const clock = new ManualClock();
   const hasher = new NodeHasher();
+  const versions = new D1AgentVersions(createNodeD1().d1);
+  const builder = createAgentBuilder({
+    tools: registeredTools(agents),
+    defaultRoute: "embedded/scripted",
+    hasher,
+  });
   const logged: RequestLogEntry[] = [];
-  const { tokenSecret = TOKEN_SECRET, rates = UNLIMITED } = options;
   const app = createApp({
     gateway,
     directory,
     inbox,
+    versions,
+    promoted: new CachedPromotedAgents(versions, clock),
+    builder,
     keys,
     clock,
     hasher,
@@ -113,7 +131,7 @@ export function createTestApp(
     const { token } = await response.json<{ token: string }>();
     return token;
   };
-  return { app, call, mint, addKey, gateway, directory, inbox, keys, clock, logged };
+  return { app, call, mint, addKey, gateway, directory, inbox, versions, keys, clock, logged };
 }
 
 export interface CallInit {

@@ -1,5 +1,5 @@
 /** Signed in or not. A credential that the server refuses leads back to the sign-in form, with the reason. */
-import { useMemo, useState, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { Api } from "../api/api.ts";
 import { forgetCredential, keepCredential, takeCredential } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
@@ -8,9 +8,13 @@ import { Workspace } from "./workspace.tsx";
 export function App(): ReactNode {
   const [credential, setCredential] = useState(takeCredential);
   const [refused, setRefused] = useState(false);
+  const current = useRef(credential);
+  useEffect(() => void (current.current = credential), [credential]);
   const api = useMemo(() => {
     if (credential === null) return null;
     return new Api(credential, () => {
+      // The last word on an old credential may come when there is a new one.
+      if (current.current !== credential) return;
       forgetCredential();
       setRefused(true);
       setCredential(null);

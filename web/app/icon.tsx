@@ -35,6 +35,21 @@ export function Icon({ name }: { readonly name: IconName }): ReactNode {
   );
 }
 
+/** As an element, not a file: it is there with the first paint. The same drawing as public/icon.svg. */
+export function Logo({ size }: { readonly size: number }): ReactNode {
+  return (
+    <svg className="logo" width={size} height={size} viewBox="0 0 32 32" aria-hidden="true">
+      <path
+        d="M10 7v18M22 7v18M10 16h12"
+        fill="none"
+        stroke="currentcolor"
+        strokeWidth="3.4"
+        strokeLinecap="round"
+      />
+    </svg>
+  );
+}
+
 interface IconButtonProps {
   readonly icon: IconName;
   readonly label: string;

@@ -2,7 +2,7 @@
 import { useEffect, useRef, type ReactNode } from "react";
 import type { Agent, Place, ThreadItem } from "../api/types.ts";
 import { formatAgo } from "./format.ts";
-import { Icon, IconButton } from "./icon.tsx";
+import { Icon, IconButton, Logo } from "./icon.tsx";
 import { routeTo } from "./route.ts";
 import { ThemePicker } from "./theme-picker.tsx";
 import type { Threads } from "./use-threads.ts";
@@ -34,7 +34,7 @@ export function Sidebar(props: Props): ReactNode {
       >
         <div className="sidebar-head">
           <span className="brand">
-            <img src="/app/icon.svg" alt="" width="24" height="24" /> Holdfast
+            <Logo size={24} /> Holdfast
           </span>
           <IconButton
             icon="close"

@@ -1,6 +1,6 @@
 /** The one thing the page asks for before anything else, and where to find it. */
 import { useState, type ReactNode, type SyntheticEvent } from "react";
-import { Icon } from "./icon.tsx";
+import { Icon, Logo } from "./icon.tsx";
 
 interface Props {
   /** The last credential was refused: expired, revoked or mistyped. */
@@ -17,7 +17,7 @@ export function SignIn({ refused, onSubmit }: Props): ReactNode {
   return (
     <main className="sign-in">
       <form onSubmit={submit} className="sign-in-card">
-        <img src="/app/icon.svg" alt="" width="40" height="40" />
+        <Logo size={40} />
         <h1>Holdfast</h1>
         <p className="muted">Agents that survive crashes, and can prove what they did.</p>
         {refused && (

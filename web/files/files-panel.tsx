@@ -10,7 +10,7 @@ interface Props {
   readonly files: readonly WorkspaceFile[] | null;
   readonly onUpload: (files: readonly File[]) => void;
   readonly onDownload: (path: string) => Promise<Blob>;
-  readonly onDelete: (path: string) => Promise<void>;
+  readonly onDelete: (path: string) => Promise<boolean>;
   readonly onClose: () => void;
 }
 

@@ -37,12 +37,18 @@ function toField(name: string, schema: Schema, required: boolean): Field {
   const choices = Array.isArray(schema["enum"]) ? schema["enum"] : null;
   return {
     name,
-    label: typeof title === "string" ? title : name === "" ? "Answer" : name,
+    label: typeof title === "string" ? title : toLabel(name),
     hint: typeof description === "string" ? description : null,
     required,
     type: toType(schema),
     choices: choices?.filter((choice) => typeof choice === "string") ?? [],
   };
+}
+
+function toLabel(name: string): string {
+  if (name === "") return "Answer";
+  const words = name.replaceAll(/[_-]+/g, " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function toType(schema: Schema): Field["type"] {

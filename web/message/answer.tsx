@@ -15,7 +15,7 @@ interface Props {
   readonly streaming: boolean;
   readonly canRegenerate: boolean;
   readonly onRegenerate: () => void;
-  readonly onDecide: (approvalId: string, decision: Decision) => Promise<void>;
+  readonly onDecide: (approvalId: string, decision: Decision) => Promise<boolean>;
 }
 
 export function Answer(props: Props): ReactNode {

@@ -8,7 +8,8 @@ import { Fields } from "./json-view.tsx";
 interface Props {
   readonly approval: Approval;
   readonly tool: string;
-  readonly onDecide: (decision: Decision) => Promise<void>;
+  /** False where it was refused. */
+  readonly onDecide: (decision: Decision) => Promise<boolean>;
 }
 
 export function ApprovalCard({ approval, tool, onDecide }: Props): ReactNode {
@@ -18,15 +19,19 @@ export function ApprovalCard({ approval, tool, onDecide }: Props): ReactNode {
   async function decide(decision: "approve" | "deny"): Promise<void> {
     setSent(true);
     const said = comment.trim();
-    await onDecide(said === "" ? { decision } : { decision, comment: said });
-    setSent(false);
-    focusNextCard(id);
+    const decided = await onDecide(said === "" ? { decision } : { decision, comment: said });
+    // Once decided it stays shut: the card goes away when the page has read that it is decided.
+    if (decided) focusNextCard(id);
+    else setSent(false);
   }
   return (
     <section className="ask" id={id} tabIndex={-1} aria-labelledby={`${id}-title`}>
-      <h4 id={`${id}-title`} className="ask-title">
-        <Icon name="person" /> May it run <code>{tool}</code>?
-      </h4>
+      <h2 id={`${id}-title`} className="ask-title">
+        <Icon name="person" />
+        <span>
+          May it run <code>{tool}</code>?
+        </span>
+      </h2>
       <Fields value={approval.args} />
       <label className="ask-comment">
         <span className="small muted">Comment (the agent reads it if you deny)</span>

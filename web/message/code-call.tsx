@@ -12,14 +12,14 @@ interface CodeResult {
 export function CodeCall({ part }: { readonly part: ToolUIPart | DynamicToolUIPart }): ReactNode {
   return (
     <>
-      <h4>Code</h4>
+      <p className="call-label">Code</p>
       <pre className="value code" tabIndex={0}>
         <code>{codeOf(part.input)}</code>
       </pre>
       {part.state === "output-available" && <Outcome output={part.output} />}
       {part.state === "output-error" && (
         <>
-          <h4>Error</h4>
+          <p className="call-label">Error</p>
           <JsonView value={part.errorText} />
         </>
       )}
@@ -33,17 +33,17 @@ function Outcome({ output }: { readonly output: unknown }): ReactNode {
   const { value, stdout, written }: CodeResult = output;
   return (
     <>
-      <h4>Returned</h4>
+      <p className="call-label">Returned</p>
       <JsonView value={value ?? null} />
       {typeof stdout === "string" && stdout !== "" && (
         <>
-          <h4>Printed</h4>
+          <p className="call-label">Printed</p>
           <JsonView value={stdout} />
         </>
       )}
       {Array.isArray(written) && written.length > 0 && (
         <>
-          <h4>Wrote</h4>
+          <p className="call-label">Wrote</p>
           <p className="small">{written.join(", ")}</p>
         </>
       )}

@@ -16,7 +16,7 @@ interface Props {
   /** The message that is being edited. */
   readonly editing: string | null;
   readonly onEdit: (messageId: string | null) => void;
-  readonly onDecide: (approvalId: string, decision: Decision) => Promise<void>;
+  readonly onDecide: (approvalId: string, decision: Decision) => Promise<boolean>;
 }
 
 /** Nearer to the end than this counts as being there. */
@@ -37,7 +37,7 @@ export function MessageList(props: Props): ReactNode {
       ref={list}
       onScroll={onScroll}
       tabIndex={0}
-      role="log"
+      role="region"
       aria-label="Messages"
     >
       <div className="messages-inner">
@@ -79,7 +79,12 @@ export function MessageList(props: Props): ReactNode {
         {!live && isUnanswered && <RunNotice run={lastRun} />}
       </div>
       <p className="visually-hidden" aria-live="polite">
-        {chat.busy ? `${agent.name} is answering.` : last?.role === "assistant" ? toText(last) : ""}
+        {toStatus({
+          name: agent.name,
+          busy: chat.busy,
+          live,
+          answered: last?.role === "assistant",
+        })}
       </p>
     </div>
   );
@@ -93,6 +98,18 @@ function Empty({ agent, files }: { readonly agent: Agent; readonly files: number
         : `Nothing is in the memory of ${agent.name} for this conversation. Write a message to begin.`}
     </p>
   );
+}
+
+/** Said once for each change: word by word nobody could listen to it. */
+function toStatus(known: {
+  readonly name: string;
+  readonly busy: boolean;
+  readonly live: boolean;
+  readonly answered: boolean;
+}): string {
+  if (known.busy) return `${known.name} is answering.`;
+  if (known.live) return `${known.name} waits for you.`;
+  return known.answered ? `${known.name} has answered.` : "";
 }
 
 function useFollowing(messages: readonly UIMessage[]) {

@@ -9,7 +9,7 @@ import { readAnswer, toShape, type Draft } from "./answer-shape.ts";
 
 interface Props {
   readonly approval: Approval;
-  readonly onDecide: (decision: Decision) => Promise<void>;
+  readonly onDecide: (decision: Decision) => Promise<boolean>;
 }
 
 export function QuestionForm({ approval, onDecide }: Props): ReactNode {
@@ -21,9 +21,8 @@ export function QuestionForm({ approval, onDecide }: Props): ReactNode {
 
   async function decide(decision: Decision): Promise<void> {
     setSent(true);
-    await onDecide(decision);
-    setSent(false);
-    focusNextCard(id);
+    if (await onDecide(decision)) focusNextCard(id);
+    else setSent(false);
   }
   function submit(event: SyntheticEvent): void {
     event.preventDefault();
@@ -33,9 +32,9 @@ export function QuestionForm({ approval, onDecide }: Props): ReactNode {
   }
   return (
     <form className="ask" id={id} tabIndex={-1} aria-labelledby={`${id}-title`} onSubmit={submit}>
-      <h4 id={`${id}-title`} className="ask-title">
+      <h2 id={`${id}-title`} className="ask-title">
         <Icon name="person" /> {approval.question ?? "The agent asks"}
-      </h4>
+      </h2>
       {shape.fields.map((field) => (
         <AnswerField
           key={field.name}

@@ -15,10 +15,11 @@ export function RunFooter(props: {
     <>
       <RunNotice run={run} />
       <footer className="run">
+        {run.status === "waiting" && <span>Waiting for you</span>}
         <span data-testid="run-cost">{formatCost(run.costMicros)}</span>
         {run.recoveryMicros > 0 && <span>of it {formatCost(run.recoveryMicros)} for recovery</span>}
         <span>{plural(run.tokens, "token")}</span>
-        <span>{plural(run.steps, "step")}</span>
+        {run.steps > 0 && <span>{plural(run.steps, "step")}</span>}
         {run.endedAt !== null && <span>{formatDuration(run.endedAt - run.createdAt)}</span>}
         {onRegenerate !== null && (
           <IconButton

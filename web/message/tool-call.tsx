@@ -16,19 +16,20 @@ interface Props {
   readonly approval: Approval | null;
   /** The run is over: a call without a result will not get one. */
   readonly ended: boolean;
-  readonly onDecide: (approvalId: string, decision: Decision) => Promise<void>;
+  readonly onDecide: (approvalId: string, decision: Decision) => Promise<boolean>;
 }
 
 export function ToolCall({ name, part, approval, ended, onDecide }: Props): ReactNode {
   if (approval?.status === "open" && !ended) {
-    const decide = (decision: Decision): Promise<void> => onDecide(approval.approvalId, decision);
+    const decide = (decision: Decision): Promise<boolean> =>
+      onDecide(approval.approvalId, decision);
     return approval.kind === "question" ? (
       <QuestionForm approval={approval} onDecide={decide} />
     ) : (
       <ApprovalCard approval={approval} tool={name} onDecide={decide} />
     );
   }
-  const state = toState(part, ended);
+  const state = toState(part, approval, ended);
   return (
     <details className={`call call-${state.kind}`}>
       <summary>
@@ -55,17 +56,17 @@ export function ToolCall({ name, part, approval, ended, onDecide }: Props): Reac
 function PlainCall({ part }: { readonly part: Part }): ReactNode {
   return (
     <>
-      <h4>Arguments</h4>
+      <p className="call-label">Arguments</p>
       <JsonView value={part.input ?? null} />
       {part.state === "output-available" && (
         <>
-          <h4>Result</h4>
+          <p className="call-label">Result</p>
           <JsonView value={part.output} />
         </>
       )}
       {part.state === "output-error" && (
         <>
-          <h4>Error</h4>
+          <p className="call-label">Error</p>
           <JsonView value={part.errorText} />
         </>
       )}
@@ -79,7 +80,17 @@ interface CallState {
   readonly label: string;
 }
 
-function toState({ state }: Part, ended: boolean): CallState {
+/** Why a call that a person was asked for did not happen is said in the person's words. */
+const UNDONE: { readonly [decision: string]: string } = {
+  denied: "denied",
+  expired: "expired",
+  cancelled: "not done",
+  superseded: "superseded",
+};
+
+function toState({ state }: Part, approval: Approval | null, ended: boolean): CallState {
+  const undone = UNDONE[approval?.decision ?? ""];
+  if (undone !== undefined) return { kind: "denied", icon: "close", label: undone };
   switch (state) {
     case "output-available":
       return { kind: "done", icon: "check", label: "done" };

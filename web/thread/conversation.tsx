@@ -1,7 +1,7 @@
 /** One conversation: what was said, what waits, what it cost, and the files beside it. */
 import { useMemo, useState, type ReactNode } from "react";
-import type { Api } from "../api/api.ts";
-import { toMessage } from "../api/http.ts";
+import type { Api, ThreadData } from "../api/api.ts";
+import { ProblemError, toMessage } from "../api/http.ts";
 import type { Agent, Delivery, Place } from "../api/types.ts";
 import { Notice } from "../app/notice.tsx";
 import { DropZone } from "../files/drop-zone.tsx";
@@ -39,14 +39,19 @@ export function Conversation({
   const [failure, setFailure] = useState<string | null>(null);
 
   /** Whatever is asked of the API directly: its failure is shown, and what it changed is read again. */
-  async function ask(work: Promise<void>): Promise<void> {
+  async function ask(work: Promise<void>): Promise<boolean> {
     setFailure(null);
-    try {
-      await work;
-    } catch (reason) {
-      setFailure(toMessage(reason));
-    }
+    const done = await work.then(
+      () => true,
+      (reason: unknown) => {
+        // A run that ended by itself while it was being stopped is stopped.
+        const isOver = reason instanceof ProblemError && reason.code === "run_not_active";
+        if (!isOver) setFailure(toMessage(reason));
+        return isOver;
+      },
+    );
     await refresh();
+    return done;
   }
   const upload = (files: readonly File[]): void => {
     setFilesOpen(true);
@@ -66,7 +71,7 @@ export function Conversation({
   }
   function stop(): void {
     if (chat.busy) chat.stop();
-    if (activeRun !== null) void ask(api.cancel(place, activeRun));
+    else if (activeRun !== null) void ask(api.cancel(place, activeRun));
   }
   const lastUser = chat.messages.findLast(({ role }) => role === "user");
   const readOnly = data !== null && !data.thread.writable;
@@ -98,7 +103,7 @@ export function Conversation({
         <Composer
           placeholder={isWaiting ? "It waits for you, above" : `Message ${agent.name}`}
           state={readOnly || chat.connection === "refused" ? "closed" : toState(isLive, isWaiting)}
-          error={failure ?? chat.error ?? dataError}
+          error={failure ?? (isToldByRun(chat.error, data) ? null : chat.error) ?? dataError}
           onSend={send}
           onFiles={upload}
           onStop={stop}
@@ -120,6 +125,12 @@ export function Conversation({
       )}
     </DropZone>
   );
+}
+
+/** A failed run is shown where it failed, and not a second time. */
+function isToldByRun(error: string | null, data: ThreadData | null): boolean {
+  const last = data?.runs.at(-1);
+  return error !== null && last?.status === "failed" && last.message === error;
 }
 
 function toState(isLive: boolean, isWaiting: boolean): "idle" | "working" | "waiting" {

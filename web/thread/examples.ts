@@ -30,7 +30,7 @@ const SAMPLE = { path: "sales.csv", content: SALES };
 
 const TABLE: readonly Example[] = [
   {
-    label: "Total revenue by city, in sample data",
+    label: "Total revenue by city",
     text: "What is the total revenue by city in sales.csv?",
     file: SAMPLE,
   },

@@ -66,7 +66,7 @@ export function Start({ api, agents, agent, onOpenSidebar, onCreated }: Props): 
         </header>
         <div className="start">
           <div className="start-inner">
-            <h2>Who should do it?</h2>
+            <h2>Choose an agent</h2>
             <AgentPicker agents={agents} chosen={agent.name} />
             <EmbeddedNotice agent={agent} />
             <h3>Try one of these</h3>
@@ -80,6 +80,9 @@ export function Start({ api, agents, agent, onOpenSidebar, onCreated }: Props): 
                     onClick={() => tryExample(example)}
                   >
                     {example.label}
+                    {example.file !== undefined && (
+                      <span className="example-file">with {example.file.path}</span>
+                    )}
                   </button>
                 </li>
               ))}

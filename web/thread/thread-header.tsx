@@ -45,12 +45,17 @@ export function ThreadHeader(props: Props): ReactNode {
       {data !== null && data.branches.length > 1 && (
         <BranchPicker branches={data.branches} disabled={busy} onSelect={props.onSelectBranch} />
       )}
-      <IconButton
-        icon="clear"
-        label="Clear: begin with an empty memory of what was said"
+      <button
+        type="button"
+        className="button button-small button-plain"
+        aria-label="Clear the conversation"
+        title="Begin with an empty memory of what was said. Files stay, and the old conversation stays as a branch"
         disabled={busy || (data?.runs.length ?? 0) === 0}
         onClick={props.onClear}
-      />
+      >
+        <Icon name="clear" />
+        <span className="wide-word">Clear</span>
+      </button>
       <button
         type="button"
         className={`button button-small ${filesOpen ? "is-on" : ""}`}
@@ -58,7 +63,7 @@ export function ThreadHeader(props: Props): ReactNode {
         onClick={props.onToggleFiles}
       >
         <Icon name="file" />
-        <span className="files-word">Files</span>
+        <span className="wide-word">Files</span>
         {files > 0 && <span className="count">{files}</span>}
       </button>
     </header>

@@ -2,7 +2,6 @@
 import { and, asc, desc, eq, isNotNull, isNull, lt, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { DrizzleD1Database } from "drizzle-orm/d1";
-import type { AgentManifest } from "#kernel/manifest.ts";
 import type {
   AgentKey,
   AgentVersion,
@@ -137,7 +136,7 @@ function toVersion(row: typeof agentVersions.$inferSelect): AgentVersion {
     tenant: trusted<TenantId>(row.tenant),
     agent: trusted<AgentName>(row.agent),
     // Whoever runs it compares its hash first.
-    manifest: JSON.parse(row.manifest) as AgentManifest,
+    manifest: JSON.parse(row.manifest) as AgentVersion["manifest"],
   };
 }
 

@@ -6,7 +6,9 @@ import type { RateLimits } from "#auth/rate-limits.ts";
 import type { SocketTickets } from "#auth/socket-tickets.ts";
 import type { ThreadAccess } from "#auth/thread-access.ts";
 import type { AgentManifest } from "#kernel/manifest.ts";
+import type { AgentBuilder, AgentVersions, PromotedAgents } from "#ports/agent-versions.ts";
 import type { ApprovalInbox } from "#ports/approval-inbox.ts";
+import type { Clock } from "#ports/clock.ts";
 import type { Directory } from "#ports/directory.ts";
 import type { LogHead, RawEvent } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
@@ -40,7 +42,12 @@ export interface RestDeps {
   readonly userTokens: Auth["userTokens"];
   readonly tickets: SocketTickets;
   readonly limits: RateLimits;
+  /** Those of the code. */
   readonly agents: readonly AgentEntry[];
+  readonly versions: AgentVersions;
+  readonly promoted: PromotedAgents;
+  readonly builder: AgentBuilder;
+  readonly clock: Clock;
   readonly ids: Ids;
   readonly hasher: Hasher;
   readonly exportFormat: ExportFormat;

@@ -2,6 +2,7 @@
 import type { z } from "@hono/zod-openapi";
 import type { Failure, StreamCursor } from "#ports/thread-gateway.ts";
 import type { InboxPosition } from "#ports/approval-inbox.ts";
+import type { VersionPosition } from "#ports/agent-versions.ts";
 import type { ThreadPosition } from "#ports/directory.ts";
 import type { Result } from "#shared/result.ts";
 import { isAgentName, isThreadId } from "#shared/ids.ts";
@@ -95,6 +96,15 @@ export function parseInboxPosition(text: string): Result<InboxPosition, Failure>
     return err(failure("invalid_request", "`after` must be the `next` of an earlier page."));
   }
   return ok({ requestedAt: Number(requestedAt), approval });
+}
+
+/** The page token of an agent's versions: `createdAt.definition`. */
+export function parseVersionPosition(text: string): Result<VersionPosition, Failure> {
+  const [createdAt = "", definition = "", ...rest] = text.split(".");
+  if (rest.length > 0 || !SEQ.test(createdAt) || !/^[0-9a-f]{64}$/.test(definition)) {
+    return err(failure("invalid_request", "`after` must be the `next` of an earlier page."));
+  }
+  return ok({ createdAt: Number(createdAt), definition });
 }
 
 /**

@@ -19,7 +19,11 @@ import {
   TokenDoc,
 } from "./wire.ts";
 
-export function addAgentRoutes(router: Router, { agents, userTokens }: RestDeps): void {
+/** The list is not paged: a deployment has few agents, and a tenant that stores more finds them by name. */
+const MAX_STORED = 200;
+
+export function addAgentRoutes(router: Router, deps: RestDeps): void {
+  const { agents, versions, promoted, userTokens } = deps;
   addRoute(router, {
     method: "get",
     path: "/agents",
@@ -30,8 +34,12 @@ export function addAgentRoutes(router: Router, { agents, userTokens }: RestDeps)
     params: NoParams,
     query: NoQuery,
     responses: json(200, AgentListDoc),
-    handle: ({ principal }) =>
-      Response.json({ items: agents.map((entry) => encodeAgent(entry, principal)) }),
+    handle: async ({ principal }) => {
+      const names = new Set(agents.map(({ manifest }) => manifest.name));
+      const stored = await versions.listPromoted(principal.tenant, MAX_STORED);
+      const all = [...agents, ...stored.filter(({ agent }) => !names.has(agent))];
+      return Response.json({ items: all.map((entry) => encodeAgent(entry, principal)) });
+    },
   });
 
   addRoute(router, {
@@ -44,9 +52,11 @@ export function addAgentRoutes(router: Router, { agents, userTokens }: RestDeps)
     params: AgentParams,
     query: NoQuery,
     responses: json(200, AgentDoc),
-    handle: ({ c, principal, params }) => {
-      const entry = agents.find((each) => each.manifest.name === params.agent);
-      if (entry === undefined) return refuse(c, failure("agent_unknown"));
+    handle: async ({ c, principal, params: { agent } }) => {
+      const entry =
+        agents.find(({ manifest }) => manifest.name === agent) ??
+        (await promoted.get({ tenant: principal.tenant, agent }));
+      if (entry === null) return refuse(c, failure("agent_unknown"));
       return Response.json(encodeAgent(entry, principal));
     },
   });

@@ -98,7 +98,7 @@ async function writeFile(
   deps: RestDeps,
   { c, principal, params, idempotencyKey }: FileCall,
 ): Promise<Response> {
-  if (!isAgent(deps, params.agent)) return refuse(c, failure("agent_unknown"));
+  if (!(await isAgent(deps, principal, params.agent))) return refuse(c, failure("agent_unknown"));
   const content = await readBytes(c.req.raw, FILE_LIMIT);
   if (!content.ok) return refuse(c, content.error);
   const upload = { path: params.path, content: content.value, idempotencyKey };

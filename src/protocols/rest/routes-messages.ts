@@ -48,7 +48,8 @@ export function addMessageRoutes(router: Router, deps: RestDeps): void {
       ...json(202, MessageReceiptDoc, "Accepted and durable."),
     },
     handle: async ({ c, principal, params, body, idempotencyKey }) => {
-      if (!isAgent(deps, params.agent)) return refuse(c, failure("agent_unknown"));
+      if (!(await isAgent(deps, principal, params.agent)))
+        return refuse(c, failure("agent_unknown"));
       const caller = toCaller(principal);
       const message = { ...body, messageId: body.messageId ?? null };
       const sent = await deps.threads.send(caller, params, { message, idempotencyKey });

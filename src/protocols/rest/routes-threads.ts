@@ -85,7 +85,7 @@ function addCreateRoute(router: Router, deps: RestDeps): void {
     responses: json(201, ThreadDoc),
     handle: async ({ c, principal, params, body, idempotencyKey }) => {
       const { agent } = params;
-      if (!isAgent(deps, agent)) return refuse(c, failure("agent_unknown"));
+      if (!(await isAgent(deps, principal, agent))) return refuse(c, failure("agent_unknown"));
       const place = {
         agent,
         thread: body.id ?? newThreadId(deps, { principal, agent, idempotencyKey }),
@@ -137,8 +137,14 @@ function addStateRoutes(router: Router, deps: RestDeps): void {
   });
 }
 
-export function isAgent({ agents }: RestDeps, name: AgentName): boolean {
-  return agents.some((entry) => entry.manifest.name === name);
+/** Whether new runs may begin there: an agent of the code, or one that this tenant has promoted a version of. */
+export async function isAgent(
+  { agents, promoted }: RestDeps,
+  { tenant }: Principal,
+  agent: AgentName,
+): Promise<boolean> {
+  if (agents.some(({ manifest }) => manifest.name === agent)) return true;
+  return (await promoted.get({ tenant, agent })) !== null;
 }
 
 async function listThreads(

@@ -23,7 +23,7 @@ export function addTicketRoutes(router: Router, deps: RestDeps): void {
     body: { schema: IssueTicketBody },
     responses: json(201, TicketDoc),
     handle: async ({ c, principal, body }) => {
-      if (!isAgent(deps, body.agent)) return refuse(c, failure("agent_unknown"));
+      if (!(await isAgent(deps, principal, body.agent))) return refuse(c, failure("agent_unknown"));
       const issued = await deps.tickets.issue({ tenant: principal.tenant, ...body });
       if (issued === null) return refuse(c, failure("config_invalid"));
       const stored = await deps.threads.storeTicket(toCaller(principal), body, issued);

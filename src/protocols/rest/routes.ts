@@ -3,6 +3,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { RestDeps, RestEnv } from "./context.ts";
 import type { Router } from "./route.ts";
 import { closeRouter } from "./route.ts";
+import { addAgentVersionRoutes } from "./routes-agent-versions.ts";
 import { addAgentRoutes } from "./routes-agents.ts";
 import { addApprovalRoutes } from "./routes-approvals.ts";
 import { addEventRoutes } from "./routes-events.ts";
@@ -22,6 +23,7 @@ export function createRestApi(deps: RestDeps): RestApi {
   const api = new OpenAPIHono<RestEnv>();
   const router: Router = { api, methods: new Map(), limits: deps.limits };
   addAgentRoutes(router, deps);
+  addAgentVersionRoutes(router, deps);
   addThreadRoutes(router, deps);
   addMessageRoutes(router, deps);
   addRunRoutes(router, deps);

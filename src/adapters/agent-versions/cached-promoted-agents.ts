@@ -1,10 +1,12 @@
-/**
- * PromotedAgents: which stored version an agent's new runs begin with, remembered for at most a minute, so that requests
- * do not wait for D1 (Z7). Promoting and retiring therefore take effect everywhere within 60 s (P45).
- */
-import type { AgentKey, AgentVersion, AgentVersions } from "#ports/agent-versions.ts";
+/** PromotedAgents over AgentVersions, remembered for at most a minute; see #ports/agent-versions.ts. */
+import type {
+  AgentKey,
+  AgentVersion,
+  AgentVersions,
+  PromotedAgents,
+} from "#ports/agent-versions.ts";
 import type { Clock } from "#ports/clock.ts";
-import { BoundedCache } from "./bounded-cache.ts";
+import { BoundedCache } from "#shared/bounded-cache.ts";
 
 export const PROMOTED_TTL_MS = 60_000;
 /** Short, so that an agent that was asked for just before it was stored works soon. */
@@ -16,19 +18,18 @@ interface Known {
   readonly readAt: number;
 }
 
-export class PromotedAgents {
-  readonly #versions: AgentVersions;
+export class CachedPromotedAgents implements PromotedAgents {
+  readonly #versions: Pick<AgentVersions, "promoted">;
   readonly #clock: Clock;
   /** Apart, so that made-up names cannot push out agents that exist. */
   readonly #present = new BoundedCache<Known>(CAPACITY);
   readonly #missing = new BoundedCache<Known>(CAPACITY);
 
-  constructor(versions: AgentVersions, clock: Clock) {
+  constructor(versions: Pick<AgentVersions, "promoted">, clock: Clock) {
     this.#versions = versions;
     this.#clock = clock;
   }
 
-  /** Throws AppError `unavailable` when D1 cannot be read: it fails closed. */
   async get(key: AgentKey): Promise<AgentVersion | null> {
     const id = `${key.tenant}/${key.agent}`;
     const now = this.#clock.now();
@@ -38,11 +39,11 @@ export class PromotedAgents {
     if (missing !== undefined && now - missing.readAt < MISSING_TTL_MS) return null;
     const version = await this.#versions.promoted(key);
     this.forget(key);
+    // From when the read began: what it answered may have changed since then.
     (version === null ? this.#missing : this.#present).set(id, { version, readAt: now });
     return version;
   }
 
-  /** After a change that this isolate made itself. */
   forget({ tenant, agent }: AgentKey): void {
     this.#present.delete(`${tenant}/${agent}`);
     this.#missing.delete(`${tenant}/${agent}`);

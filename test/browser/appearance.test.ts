@@ -1,0 +1,130 @@
+/** The page in Chromium: wide and narrow, light and dark, by keyboard, and for those who do not see it. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { NARROW, openBrowser, Tab, WIDE, type Browser } from "../support/browser.ts";
+import { createDevServer, type DevServer } from "../support/dev-server.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const VIEWS = [
+  { name: "wide and light", viewport: WIDE, colorScheme: "light" },
+  { name: "wide and dark", viewport: WIDE, colorScheme: "dark" },
+  { name: "narrow and light", viewport: NARROW, colorScheme: "light" },
+  { name: "narrow and dark", viewport: NARROW, colorScheme: "dark" },
+] as const;
+
+let server: DevServer;
+let browser: Browser;
+
+beforeAll(async () => {
+  server = await createDevServer({ main: "test/support/page-worker.ts" });
+  await server.start();
+  browser = await openBrowser();
+});
+afterEach(async () => {
+  for (const page of browser.context.pages().slice(1)) await page.close();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.dispose();
+});
+
+const open = (path = "#/obeys"): Promise<Tab> => Tab.open(browser.context, server, path);
+
+/** Every rule of WCAG 2 A and AA and of good practice that axe can decide, as `rule: selector`. */
+async function violations({ page }: Tab): Promise<unknown> {
+  await page.evaluate(AXE);
+  return page.evaluate(
+    `axe.run().then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" "))))`,
+  );
+}
+
+/** Neither the page nor anything on it is wider than the screen. */
+const overflow = ({ page }: Tab): Promise<unknown> =>
+  page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+
+describe.each(VIEWS)("$name", ({ viewport, colorScheme }) => {
+  async function openIn(path?: string): Promise<Tab> {
+    const tab = await open(path);
+    await tab.page.setViewportSize(viewport);
+    await tab.page.emulateMedia({ colorScheme });
+    return tab;
+  }
+
+  it("[W10] the start screen fits and is accessible", async () => {
+    const tab = await openIn("#/analyst");
+    await tab.page.getByText("Try one of these").waitFor();
+    expect(await violations(tab)).toEqual([]);
+    expect(await overflow(tab)).toBe(0);
+  });
+
+  it("[W10] a conversation with a table, an approval and its files fits and is accessible", async () => {
+    const tab = await openIn();
+    await tab.say("table");
+    await tab.settled();
+    await tab.say("mails ada");
+    await tab.page.getByRole("button", { name: "Approve" }).waitFor();
+    await tab.page.getByText("1 call needs your approval.").waitFor();
+    expect(await violations(tab)).toEqual([]);
+    expect(await overflow(tab)).toBe(0);
+    await tab.page.getByRole("button", { name: "Approve" }).click();
+    await tab.answers.getByText("Results:").waitFor();
+    await tab.page.getByRole("button", { name: /^Files/ }).click();
+    await tab.page.locator(".file-path", { hasText: "outbox/" }).waitFor();
+    expect(await violations(tab)).toEqual([]);
+    expect(await overflow(tab)).toBe(0);
+  });
+});
+
+describe("narrow", () => {
+  it("[W10] the list of conversations opens over the page and closes by Escape", async () => {
+    const tab = await open();
+    await tab.page.setViewportSize(NARROW);
+    const link = tab.page.getByRole("link", { name: "New conversation" });
+    expect(await link.isVisible()).toBe(false);
+    await tab.menu.click();
+    await link.waitFor();
+    expect(await violations(tab)).toEqual([]);
+    await tab.page.keyboard.press("Escape");
+    await link.waitFor({ state: "hidden" });
+  });
+});
+
+describe("colours", () => {
+  it("[W10] follow the system until chosen, and the choice outlives a reload", async () => {
+    const tab = await open();
+    const background = (): Promise<unknown> =>
+      tab.page.evaluate("getComputedStyle(document.body).backgroundColor");
+    await tab.page.emulateMedia({ colorScheme: "light" });
+    const light = await background();
+    await tab.page.emulateMedia({ colorScheme: "dark" });
+    expect(await background()).not.toBe(light);
+    await tab.page.getByLabel("Colours").selectOption("light");
+    expect(await background()).toBe(light);
+    await tab.page.reload();
+    await tab.page.getByLabel("Colours").waitFor();
+    expect(await background()).toBe(light);
+    await tab.page.getByLabel("Colours").selectOption("system");
+  });
+});
+
+describe("keyboard", () => {
+  it("[W11] chooses, asks, breaks a line, stops and leaves, without a pointer", async () => {
+    const tab = await open("#/analyst");
+    const { page } = tab;
+    await page.keyboard.press("Tab");
+    await page.getByText("Skip to the message field").waitFor();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("composer");
+    await page.goto(`${server.url}/#/obeys`);
+    await tab.field.focus();
+    await page.keyboard.type("slow 500");
+    await page.keyboard.press("Shift+Enter");
+    expect(await tab.field.inputValue()).toBe("slow 500\n");
+    await page.keyboard.press("Enter");
+    await page.getByText("w5").waitFor();
+    await tab.field.focus();
+    await page.keyboard.press("Escape");
+    await page.getByText("Stopped.").waitFor();
+  });
+});
