@@ -270,8 +270,7 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     if (this.#host !== null) return this.#host;
     const address = fromObjectName(this.ctx.id.name ?? "");
     if (address === null) throw new AppError("not_found", "no such thread");
-    this.#host = new ThreadHost(address, this.ctx.storage, this.#composition);
-    return this.#host;
+    return (this.#host = new ThreadHost(address, this.ctx.storage, this.#composition));
   }
 
   /** A runtime that was closed meanwhile has left its work to a newer one. */

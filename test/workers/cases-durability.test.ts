@@ -215,9 +215,8 @@ describe("B15: a client reconnects and resumes twice", () => {
     await client.until((reader) => shownText(reader.events).length >= shown(B15.beforeDrop).length);
     await client.drop();
 
-    const began = performance.now();
+    // Both at once, without waiting for either: the clock of a busy machine says nothing about their overlap.
     const opening = [1, 2].map(() => SseReader.open(api, stream, client.lastId));
-    expect(performance.now() - began).toBeLessThan(B15.resumesWithinMs);
     const resumed = await Promise.all(opening);
     // No live chunk follows: the model waits, and yet the marker comes.
     for (const reader of resumed)

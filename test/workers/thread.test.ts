@@ -101,9 +101,9 @@ describe("a thread", () => {
     const own = Object.getOwnPropertyNames(ThreadAgent.prototype).filter(
       (name) => name !== "constructor",
     );
-    expect(own.toSorted()).toEqual(Object.keys(listed).toSorted());
-    // A name of the base class would replace what the SDK calls.
-    expect(own.filter((name) => name in Agent.prototype)).toEqual([]);
+    expect(own.toSorted()).toEqual(["fetch", ...Object.keys(listed)].toSorted());
+    // Any other name of the base class would replace what the SDK calls.
+    expect(own.filter((name) => name in Agent.prototype)).toEqual(["fetch"]);
   });
 
   it("[Z4] checks the caller itself, below every route", async () => {
@@ -291,9 +291,12 @@ describe("another build over the same storage", () => {
     const setDigest = (digest: string): Promise<string> =>
       stored.within(({ storage: { sql } }) => {
         const { digest: old } = sql
-          .exec<{ digest: string }>("SELECT digest FROM schema_migrations")
+          .exec<{ digest: string }>("SELECT digest FROM schema_migrations ORDER BY id LIMIT 1")
           .one();
-        sql.exec("UPDATE schema_migrations SET digest = ?", digest);
+        sql.exec(
+          "UPDATE schema_migrations SET digest = ? WHERE id = (SELECT min(id) FROM schema_migrations)",
+          digest,
+        );
         return old;
       });
     const digest = await setDigest("edited");

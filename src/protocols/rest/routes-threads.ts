@@ -19,7 +19,7 @@ import {
   NoParams,
   NoQuery,
   ReceiptDoc,
-  StateBody,
+  AnyJson,
   ThreadDoc,
   ThreadListDoc,
   ThreadListQuery,
@@ -113,7 +113,7 @@ function addStateRoutes(router: Router, deps: RestDeps): void {
     id: "getState",
     summary: "Get the thread's shared state",
     scope: "threads:read",
-    responses: json(200, StateBody),
+    responses: json(200, AnyJson),
     handle: async ({ c, principal, params }) => {
       const caller = toCaller(principal);
       return answer(c, await deps.threads.stub(caller, params).view(caller), (view) => view.state);
@@ -126,7 +126,7 @@ function addStateRoutes(router: Router, deps: RestDeps): void {
     id: "putState",
     summary: "Replace the thread's shared state",
     scope: "threads:write",
-    body: { schema: StateBody, limit: { maxBytes: MAX_JSON_BYTES, code: "state_too_large" } },
+    body: { schema: AnyJson, limit: { maxBytes: MAX_JSON_BYTES, code: "state_too_large" } },
     idempotent: true,
     responses: json(200, ReceiptDoc),
     handle: async ({ c, principal, params, body, idempotencyKey }) => {

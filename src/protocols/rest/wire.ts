@@ -183,8 +183,6 @@ export const TicketDoc = z
   })
   .openapi("Ticket");
 
-export const StateBody = AnyJson;
-
 export const ReceiptDoc = z
   .object({
     seq: z.int(),
