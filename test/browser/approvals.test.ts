@@ -48,9 +48,13 @@ describe("approvals", () => {
     await line(tab, "bob").locator(".call-state", { hasText: "denied" }).waitFor();
     await card(tab, "cleo").getByRole("button", { name: "Approve" }).click();
     await tab.answers.getByText("Results:").waitFor();
-    expect(await tab.answers.last().textContent()).toContain("Bob is away");
+    expect(await tab.answers.locator(".prose").textContent()).toMatch(/ada@.*Bob is away.*cleo@/s);
     await line(tab, "bob").locator("summary").click();
     await line(tab, "bob").getByText("“Bob is away”").waitFor();
+    await tab.say("slow 500");
+    await tab.page.getByText("w10").waitFor();
+    await tab.field.press("Escape");
+    await tab.page.getByText("Stopped.").waitFor();
     await expectMails(tab, 2);
     expect(tab.faults).toEqual([]);
   });
@@ -80,6 +84,9 @@ describe("approvals", () => {
     // The card, then its comment, then Approve.
     for (const key of ["Tab", "Tab", "Enter"]) await tab.page.keyboard.press(key);
     await line(tab, "ada").waitFor();
+    await expect
+      .poll(() => tab.page.evaluate("document.activeElement.id"))
+      .toBe(await card(tab, "bob").getAttribute("id"));
     for (const key of ["Tab", "Tab", "Tab", "Enter"]) await tab.page.keyboard.press(key);
     await line(tab, "bob").locator(".call-state", { hasText: "denied" }).waitFor();
     await tab.answers.getByText("Results:").waitFor();

@@ -92,8 +92,11 @@ function lastUserText({ messages }: ModelRequest): string {
 }
 
 function lastResults({ messages }: ModelRequest): readonly string[] {
-  const last = messages.at(-1);
-  return last?.role === "tool" ? last.content.map(({ output }) => output) : [];
+  const since = messages.findLastIndex(({ role }) => role !== "tool");
+  return messages
+    .slice(since + 1)
+    .flatMap((message) => (message.role === "tool" ? message.content : []))
+    .map(({ output }) => output);
 }
 
 const AGENT = defineAgent({

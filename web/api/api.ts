@@ -90,8 +90,11 @@ export class Api {
   async send(place: Place, text: string, delivery: Delivery): Promise<void> {
     await this.#call(`${at(place)}/messages`, { method: "POST", json: { text, delivery } });
   }
-  async cancel(place: Place, runId: string): Promise<void> {
-    await this.#call(`${at(place)}/runs/${runId}/cancel`, { method: "POST" });
+  /** Ends the run that is active now, whichever that is. */
+  async cancelActive(place: Place): Promise<void> {
+    const { activeRun } = await this.#json<Thread>(at(place));
+    if (activeRun === null) return;
+    await this.#call(`${at(place)}/runs/${activeRun}/cancel`, { method: "POST" });
   }
   async decide(place: Place, approvalId: string, decision: Decision): Promise<void> {
     const path = `${at(place)}/approvals/${approvalId}/decision`;

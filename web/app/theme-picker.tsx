@@ -2,7 +2,7 @@ import { useState, type ReactNode } from "react";
 import { savedTheme, saveTheme, type Theme } from "./theme.ts";
 
 const THEMES: readonly (readonly [Theme, string])[] = [
-  ["system", "System colours"],
+  ["system", "Auto"],
   ["light", "Light"],
   ["dark", "Dark"],
 ];

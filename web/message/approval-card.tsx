@@ -68,11 +68,12 @@ export function ApprovalCard({ approval, tool, onDecide }: Props): ReactNode {
   );
 }
 
-/** The keyboard goes on to the next decision, or back to the message field. */
+/** The keyboard goes on to the next decision, or back to the message field; not when the person has gone elsewhere meanwhile. */
 export function focusNextCard(decided: string): void {
-  const cards = [...document.querySelectorAll<HTMLElement>(".ask")].filter(
-    ({ id }) => id !== decided,
-  );
-  const next = cards[0] ?? document.getElementById("composer");
+  const active = document.activeElement;
+  const isHere = active?.closest(`#${decided}`) !== null;
+  if (active !== document.body && !isHere) return;
+  const cards = [...document.querySelectorAll<HTMLElement>(".ask")];
+  const next = cards.find(({ id }) => id !== decided) ?? document.getElementById("composer");
   next?.focus();
 }

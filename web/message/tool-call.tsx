@@ -6,7 +6,7 @@ import { Icon } from "../app/icon.tsx";
 import { ApprovalCard } from "./approval-card.tsx";
 import { CodeCall } from "./code-call.tsx";
 import { DecidedNote } from "./decided-note.tsx";
-import { JsonView } from "./json-view.tsx";
+import { Fields, JsonView } from "./json-view.tsx";
 import { QuestionForm } from "./question-form.tsx";
 
 type Part = ToolUIPart | DynamicToolUIPart;
@@ -20,7 +20,9 @@ interface Props {
 }
 
 export function ToolCall({ name, part, approval, ended, onDecide }: Props): ReactNode {
-  if (approval?.status === "open" && !ended) {
+  // The socket may know the outcome before the list of approvals has been read again.
+  const isSettled = part.state.startsWith("output-");
+  if (approval?.status === "open" && !ended && !isSettled) {
     const decide = (decision: Decision): Promise<boolean> =>
       onDecide(approval.approvalId, decision);
     return approval.kind === "question" ? (
@@ -57,7 +59,7 @@ function PlainCall({ part }: { readonly part: Part }): ReactNode {
   return (
     <>
       <p className="call-label">Arguments</p>
-      <JsonView value={part.input ?? null} />
+      <Fields value={part.input ?? {}} />
       {part.state === "output-available" && (
         <>
           <p className="call-label">Result</p>

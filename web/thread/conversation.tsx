@@ -71,7 +71,8 @@ export function Conversation({
   }
   function stop(): void {
     if (chat.busy) chat.stop();
-    else if (activeRun !== null) void ask(api.cancel(place, activeRun));
+    // The hook stops the stream that it knows of; the run is what has to end.
+    void ask(api.cancelActive(place));
   }
   const lastUser = chat.messages.findLast(({ role }) => role === "user");
   const readOnly = data !== null && !data.thread.writable;
