@@ -10,15 +10,16 @@ export interface Advice {
 /** By the reason of a failure; what is not here shows the server's own message. */
 const FAILURES: { readonly [reason: string]: string } = {
   model_unavailable: "The model could not be reached. Check its server, then answer again.",
-  model_rejected: "The model refused the request. Its message says why; another wording may help.",
-  model_overflow:
+  model_failed: "Answer again; if it stays like this, ask whoever runs the model.",
+  model_rejected: "The model refused the request. Another wording may help.",
+  context_overflow:
     "The conversation is too long for the model. Clear it and begin with what matters.",
   definition_unavailable:
     "The agent was changed or removed while it worked. Send the message again.",
-  tool_unavailable: "A tool it needs is not there any more. Send the message again.",
-  step_limit: "It reached its limit of steps. Say “go on” to let it continue.",
-  cost_limit: "It reached its limit of cost.",
-  token_limit: "It reached its limit of tokens. Say “go on” to let it continue.",
+  cost_cap: "It reached the agent's limit of cost.",
+  token_cap: "It reached the agent's limit of tokens. Ask for a smaller step.",
+  recovery_exhausted: "It was interrupted too often without getting further. Answer again.",
+  deadline_exceeded: "It took longer than it may. Ask for a smaller step.",
 };
 
 export function toAdvice({ status, finish, reason, message }: Run): Advice | null {
@@ -57,6 +58,10 @@ function toFinish(finish: string): string {
       return "The answer was cut off at the model's limit.";
     case "content_filter":
       return "The model's provider withheld some of the answer.";
+    case "step_cap":
+      return "It stopped at its limit of steps. Say “go on” to let it continue.";
+    case "loop_guard":
+      return "It stopped because it repeated itself without getting further.";
     case "refusal":
       return "The model declined to answer.";
     default:
