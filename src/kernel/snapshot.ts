@@ -26,9 +26,11 @@ interface DumpedState extends Omit<ThreadState, "window" | "lastRequest"> {
   readonly lastRequest: DumpedRequest | null;
 }
 
-export function dumpState({ window, lastRequest, ...rest }: ThreadState): Json {
+export function dumpState(state: ThreadState): Json {
+  const { window, lastRequest } = state;
+  // Spread first: members keep their places, so that equal states stay equal texts.
   const dumped: DumpedState = {
-    ...rest,
+    ...state,
     window: window.map(dumpEntry),
     lastRequest: lastRequest === null ? null : dumpRequest(lastRequest, window),
   };
@@ -38,10 +40,11 @@ export function dumpState({ window, lastRequest, ...rest }: ThreadState): Json {
 
 export function restoreState(json: Json): ThreadState {
   // Written by `dumpState` of this fold version: snapshots of another one are never restored (L9).
-  const { window: dumped, lastRequest, ...rest } = json as unknown as DumpedState;
-  const window = dumped.map(restoreEntry);
+  const dumped = json as unknown as DumpedState;
+  const { lastRequest } = dumped;
+  const window = dumped.window.map(restoreEntry);
   return {
-    ...rest,
+    ...dumped,
     window,
     lastRequest: lastRequest === null ? null : restoreRequest(lastRequest, window),
   };
@@ -65,8 +68,9 @@ function dumpRequest(
 }
 
 function restoreRequest(
-  { shared, rest, ...request }: DumpedRequest,
+  { seq, shared, rest, sinceFull }: DumpedRequest,
   window: readonly WindowEntry[],
 ): LastRequest {
-  return { ...request, refs: [...window.slice(0, shared).map((entry) => entry.ref), ...rest] };
+  const refs = [...window.slice(0, shared).map((entry) => entry.ref), ...rest];
+  return { seq, refs, sinceFull };
 }

@@ -160,7 +160,6 @@ export function sandboxContract(
         ["while (true) {}"],
         ["try { for (;;); } catch { for (;;); } finally { for (;;); }"],
         ["for (;;) await null"],
-        ["const again = () => Promise.resolve().then(again); await again()"],
         [`/^(a+)+$/.test("a".repeat(50) + "b")`],
         [`const o = { toJSON() { for (;;); } }; return o`],
         [`throw { get name() { for (;;); } }`],
@@ -171,6 +170,20 @@ export function sandboxContract(
         const result = await run(code, { limits: { timeoutMs: 300 } });
         expect(Date.now() - startedAt).toBeLessThan(1_800);
         expect(result).toMatchObject({ ok: false, code: "exec_timeout" });
+        await expect(value("return 1")).resolves.toBe(1);
+      },
+    );
+
+    it.runIf(options.enforcesLimits)(
+      "[S2] an endless chain of promises ends at whichever limit comes first, and the next run works",
+      async () => {
+        // Each link keeps the one before alive, so a fast machine fills the memory before the time is up.
+        const code = "const again = () => Promise.resolve().then(again); await again()";
+        const result = await run(code, { limits: { timeoutMs: 300 } });
+        expect(result).toMatchObject({
+          ok: false,
+          code: expect.stringMatching(/^exec_(timeout|memory)$/),
+        });
         await expect(value("return 1")).resolves.toBe(1);
       },
     );
