@@ -35,6 +35,7 @@ export default defineConfig({
       {
         test: {
           name: "node",
+          setupFiles: ["test/support/property-seed.ts"],
           include: ["test/{unit,property,contracts,crash,architecture}/**/*.test.ts"],
           exclude: ["test/crash/sigkill/**"],
           testTimeout: 30_000,
