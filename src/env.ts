@@ -3,6 +3,7 @@
  *
  * Owns names and defaults of variables. A wrong value fails here, once, with what to set, instead of later inside a run.
  */
+import { toModelConfig } from "#adapters/model/model-directory.ts";
 import { AppError } from "#shared/errors.ts";
 
 export interface Env {
@@ -38,7 +39,6 @@ export type SandboxChoice = "quickjs" | "dynamic-worker";
 
 export interface Config {
   readonly defaultRoute: string;
-  readonly openaiCompatible: { readonly baseUrl: string; readonly apiKey: string | null } | null;
   readonly tokenSecret: string | null;
   readonly sandbox: SandboxChoice;
   /** Longest time until an object whose process died wakes by itself and goes on with its run. */
@@ -52,7 +52,6 @@ export interface Config {
   };
 }
 
-const DEFAULT_ROUTE = "embedded/scripted";
 const MIN_SECRET_CHARS = 32;
 /** Below the 30 s dead-man alarm of the SDK, so that ours is the one that decides. */
 const DEFAULT_HEARTBEAT_MS = 20_000;
@@ -60,20 +59,13 @@ const DEFAULT_REQUESTS_PER_MINUTE = 600;
 const DEFAULT_RUNS_PER_MINUTE = 60;
 
 export function parseEnv(env: Env): Config {
-  const baseUrl = env.HOLDFAST_MODEL_BASE_URL ?? "";
+  checkUrl(env.HOLDFAST_MODEL_BASE_URL ?? "");
   const secret = env.HOLDFAST_TOKEN_SECRET ?? "";
   if (secret !== "" && secret.length < MIN_SECRET_CHARS) {
     throw invalid("HOLDFAST_TOKEN_SECRET", `must have at least ${MIN_SECRET_CHARS} characters`);
   }
   return {
-    defaultRoute:
-      env.HOLDFAST_MODEL === undefined || env.HOLDFAST_MODEL === ""
-        ? DEFAULT_ROUTE
-        : env.HOLDFAST_MODEL,
-    openaiCompatible:
-      baseUrl === ""
-        ? null
-        : { baseUrl: parseUrl(baseUrl), apiKey: env.HOLDFAST_MODEL_API_KEY ?? null },
+    defaultRoute: toModelConfig(env, null).defaultRoute,
     tokenSecret: secret === "" ? null : secret,
     sandbox: parseSandbox(env),
     heartbeatMs: parseHeartbeat(env.HOLDFAST_HEARTBEAT_MS),
@@ -89,14 +81,14 @@ export function parseEnv(env: Env): Config {
   };
 }
 
-function parseUrl(text: string): string {
+function checkUrl(text: string): void {
+  if (text === "") return;
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     throw invalid(
       "HOLDFAST_MODEL_BASE_URL",
       "must be an http or https URL such as http://127.0.0.1:11434/v1",
     );
   }
-  return text;
 }
 
 function parseSandbox(env: Env): SandboxChoice {
