@@ -6,6 +6,7 @@ import { z } from "zod";
 import { defineAgent } from "#authoring/define-agent.ts";
 import { defineTool } from "#authoring/define-tool.ts";
 import { ThreadAgent } from "#durable-objects/agent-object.ts";
+import { ThreadObject } from "#durable-objects/agent/thread-object.ts";
 import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
 import type { Model } from "#ports/model.ts";
 import type { ThreadStub } from "#ports/thread-gateway.ts";
@@ -98,9 +99,10 @@ describe("a thread", () => {
       stream: true,
       erasePayload: true,
     };
-    const own = Object.getOwnPropertyNames(ThreadAgent.prototype).filter(
-      (name) => name !== "constructor",
-    );
+    // Of the class and of the one that keeps its lifecycle: symbols are no names, so RPC cannot ask for them.
+    const own = [ThreadAgent.prototype, ThreadObject.prototype]
+      .flatMap((prototype) => Object.getOwnPropertyNames(prototype))
+      .filter((name) => name !== "constructor");
     expect(own.toSorted()).toEqual(["fetch", ...Object.keys(listed)].toSorted());
     // Any other name of the base class would replace what the SDK calls.
     expect(own.filter((name) => name in Agent.prototype)).toEqual(["fetch"]);

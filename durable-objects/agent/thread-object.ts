@@ -1,0 +1,141 @@
+/**
+ * ThreadObject: the lifecycle of one thread's Durable Object on the Agents SDK: storage, alarms, sockets, recovery.
+ *
+ * The SDK gives the base class, its lifecycle and its alarm queue; the work is the runtime's (#runner). Native RPC does not
+ * pass through `fetch`, so every way in first awaits start-up. What a subclass needs of it lies under a symbol, because
+ * any method with a name of text could be called over RPC.
+ */
+import { Agent } from "agents";
+import type { Caller, Reply, ThreadStub } from "#ports/thread-gateway.ts";
+import type { DriveResult } from "#runner/thread-runtime.ts";
+import { AppError } from "#shared/errors.ts";
+import { fromObjectName } from "#shared/ids.ts";
+import type { ThreadComposition } from "./composition.ts";
+import { DriveCapability } from "./drive-capability.ts";
+import { SocketCapability } from "./sockets/socket-capability.ts";
+import { SocketHub } from "./sockets/socket-hub.ts";
+import { ThreadHost } from "./thread-host.ts";
+
+export const ACCESS = Symbol("access");
+export const STUB = Symbol("stub");
+
+/** How a method of the object reaches its thread. */
+export interface ThreadAccess {
+  /** The host, after start-up. */
+  ready(): Promise<ThreadHost>;
+  read<T>(caller: Caller, read: (host: ThreadHost) => Reply<T>): Promise<Reply<T>>;
+  /** A command that begins a run, which needs to know with what. */
+  begin<T>(caller: Caller, command: (host: ThreadHost) => Reply<T>): Promise<Reply<T>>;
+  /** Answers only after the alarm is set that lets the work survive this process. */
+  command<T>(caller: Caller, command: (host: ThreadHost) => Reply<T>): Promise<Reply<T>>;
+  /** Something was appended that the outbox has to tell. */
+  nudge(): Promise<void>;
+}
+
+/**
+ * A composition root extends a subclass and gives `compose`. Static, because an instance's methods can be called over RPC.
+ */
+export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> extends Agent<E> {
+  static readonly compose: (env: never) => ThreadComposition = () => {
+    throw new AppError("config_invalid", "this class has no composition", { kind: "faulted" });
+  };
+  readonly #composition: ThreadComposition;
+  readonly #drive: DriveCapability;
+  readonly #sockets: SocketHub;
+  #host: ThreadHost | null = null;
+
+  readonly [ACCESS]: ThreadAccess = {
+    ready: async () => this.#ready(),
+    read: async (caller, read) => {
+      const host = await this.#ready();
+      return host.guard(caller, () => read(host));
+    },
+    begin: async (caller, command) => {
+      const known = await (await this.#ready()).refreshDefinition();
+      return known.ok ? this.#command(caller, command) : known;
+    },
+    command: async (caller, command) => this.#command(caller, command),
+    nudge: async () => this.#drive.nudge(),
+  };
+
+  constructor(ctx: DurableObjectState, env: E) {
+    super(ctx, env);
+    // The subclass takes the environment of its own deployment.
+    const compose = new.target.compose as (env: E) => ThreadComposition;
+    this.#composition = compose(env);
+    this.#drive = new DriveCapability(
+      {
+        hasOpenRun: () => this.#open().hasOpenRun(),
+        waitsUntil: () => this.#open().waitsUntil(),
+        drive: () => this.#work(),
+        drainOutbox: () => this.#open().drainOutbox(),
+        now: () => this.#composition.clock.now(),
+        failed: (error) => this.#failed(error),
+      },
+      this.#composition.heartbeatMs,
+    );
+    this.#sockets = new SocketHub({
+      ctx,
+      protocol: this.#composition.socketProtocol,
+      open: () => this.#open(),
+      thread: this[STUB](),
+      failed: (error) => this.#report("socket_failed", error),
+    });
+    this.lifecycle.use(this.#drive).use(new SocketCapability(this.#sockets));
+  }
+
+  /** The object itself, as sockets call it: the same methods, the same checks. */
+  abstract [STUB](): ThreadStub;
+
+  /** Upgrades of the gateway's own making; nothing of the SDK's is reached over HTTP. */
+  override async fetch(request: Request): Promise<Response> {
+    await this.#ready();
+    return this.#sockets.accept(request);
+  }
+
+  /** Answers only after the alarm is set that lets the work survive this process. */
+  async #command<T>(caller: Caller, command: (host: ThreadHost) => Reply<T>): Promise<Reply<T>> {
+    const host = await this.#ready();
+    const reply = host.guard(caller, () => command(host));
+    if (!reply.ok) return reply;
+    this.#sockets.wake();
+    await (host.hasOpenRun() ? this.#drive.wake() : this.#drive.nudge());
+    return reply;
+  }
+
+  async #ready(): Promise<ThreadHost> {
+    await this.lifecycle.start();
+    return this.#open();
+  }
+
+  #open(): ThreadHost {
+    if (this.#host !== null) return this.#host;
+    const address = fromObjectName(this.ctx.id.name ?? "");
+    if (address === null) throw new AppError("not_found", "no such thread");
+    return (this.#host = new ThreadHost(address, this.ctx.storage, this.#composition));
+  }
+
+  /** A runtime that was closed meanwhile has left its work to a newer one. */
+  async #work(): Promise<DriveResult> {
+    const { runtime } = this.#open();
+    const driving = runtime.drive();
+    this.#sockets.wake();
+    const result = await driving;
+    if (runtime.closed === null || !runtime.mode.writable) return result;
+    throw new AppError("stale_epoch", runtime.closed, { kind: "unavailable", retryable: true });
+  }
+
+  #failed(error: unknown): void {
+    this.#host?.runtime.abort("the thread is opened again after a fault");
+    this.#host = null;
+    this.#report("drive_failed", error);
+  }
+
+  #report(event: string, error: unknown): void {
+    this.#composition.report({
+      event,
+      object: this.ctx.id.toString(),
+      message: error instanceof Error ? error.message : "unknown",
+    });
+  }
+}
