@@ -48,7 +48,7 @@ export class AgentObject extends ThreadAgent<Cloudflare.Env> {
     sandbox: NO_SANDBOX,
     schemas: new ZodJsonSchemas(),
     prices: NO_PRICES,
-    hooks: DEFAULT_HOOKS,
+    hooks: () => DEFAULT_HOOKS,
     inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
     socketProtocol,
     versions: { promoted: async () => null },

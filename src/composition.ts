@@ -63,7 +63,7 @@ export function composeThread(
     sandbox: composeSandbox(env, config),
     schemas: new ZodJsonSchemas(),
     prices: NO_PRICES,
-    hooks: DEFAULT_HOOKS,
+    hooks: () => DEFAULT_HOOKS,
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),
     versions: new D1AgentVersions(env.DB),

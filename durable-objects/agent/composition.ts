@@ -13,7 +13,7 @@ import type { ModelDirectory } from "#ports/model.ts";
 import type { Prices } from "#ports/prices.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
 import type { SocketProtocol } from "#ports/socket-protocol.ts";
-import type { GateHooks } from "#runner/gate-hooks.ts";
+import type { HookFactory } from "#runner/gate-hooks.ts";
 
 export interface ThreadComposition {
   /** The events this build knows, and the tables it expects: a log or schema that is newer opens read-only (L6). */
@@ -26,7 +26,7 @@ export interface ThreadComposition {
   readonly sandbox: Sandbox;
   readonly schemas: JsonSchemas;
   readonly prices: Prices;
-  readonly hooks: GateHooks;
+  readonly hooks: HookFactory;
   readonly directory: Directory;
   readonly inbox: ApprovalInbox;
   readonly versions: Pick<AgentVersions, "promoted">;

@@ -28,7 +28,7 @@ import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { Caller, Reply } from "#ports/thread-gateway.ts";
 import type { Tool } from "#ports/tool.ts";
 import { BranchHistory } from "#runner/branch-history.ts";
-import { OPEN_BOUNDARY } from "#runner/gate-hooks.ts";
+import { OPEN_BOUNDARY, type HookThread } from "#runner/gate-hooks.ts";
 import { ThreadRuntime } from "#runner/thread-runtime.ts";
 import { SharedTimers } from "#runner/timers.ts";
 import type { ThreadAddress } from "#shared/ids.ts";
@@ -208,6 +208,17 @@ export class ThreadHost {
     return (code?.tools ?? registeredTools(agents.values())).get(name) ?? null;
   }
 
+  /** The owner is read when it is asked for: a thread is opened before it is created. */
+  #hookThread(): HookThread {
+    const owner = (): string | null => this.runtime.state.owner;
+    return {
+      ...this.address,
+      get owner() {
+        return owner();
+      },
+    };
+  }
+
   #open(): ThreadRuntime {
     const { database, hasher, ids } = this.storage;
     const { clock, models, sandbox, schemas, prices, hooks, idleMs } = this.#composition;
@@ -220,7 +231,7 @@ export class ThreadHost {
       models,
       sandbox,
       schemas,
-      hooks,
+      hooks: hooks(this.#hookThread()),
       idleMs,
       timers: new SharedTimers(),
       tools: (name) => this.#tool(name),

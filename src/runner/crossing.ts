@@ -19,6 +19,8 @@ import type { Interrupt } from "./interrupt.ts";
 export interface Admission {
   readonly verdicts: Verdicts;
   readonly reservation: Reservation;
+  /** What the hooks want recorded, right before the intent. */
+  readonly drafts: readonly ThreadDraft[];
   /** Arguments after the guardrail; null for effects without any. */
   readonly args: JsonObject | null;
 }

@@ -4,12 +4,16 @@
  * Each is asked in the order of rule G1 with a read-only view of the effect and answers allow or a refusal. A guardrail
  * may replace what passes: what it returns is what intent, audit and tool see (T2). A hook that throws refuses nothing
  * by accident: the gate turns the throw into a refusal, so every hook fails closed.
+ *
+ * A hook appends nothing itself. What it wants in the log it gives along as `drafts`: they stand right before the intent
+ * in the same append, so they are there exactly when the effect they speak of was let through (G13).
  */
 import type { ModelRequest } from "#ports/model.ts";
-import type { Refusal, Reservation, Settlement } from "#kernel/events.ts";
+import type { Refusal, Reservation, Settlement, ThreadDraft } from "#kernel/events.ts";
 import type { ThreadState } from "#kernel/state.ts";
 import type { ToolPin } from "#kernel/manifest.ts";
 import type { HumanDecision } from "#ports/tool.ts";
+import type { ThreadAddress } from "#shared/ids.ts";
 import type { JsonObject } from "#shared/json.ts";
 
 interface EffectScope {
@@ -44,6 +48,8 @@ export interface Allowed {
   readonly allow: true;
   /** Recorded in the intent (G3): the rule that allowed, never arguments. */
   readonly verdict: string;
+  /** Recorded right before the intent. Absent: none. */
+  readonly drafts?: readonly ThreadDraft[];
 }
 export interface Refused {
   readonly allow: false;
@@ -79,10 +85,13 @@ export interface BudgetRefused {
   readonly cap: "cost_cap" | "token_cap";
   readonly message: string;
 }
+export interface Reserved {
+  readonly allow: true;
+  readonly reservation: Reservation;
+  readonly drafts?: readonly ThreadDraft[];
+}
 export interface BudgetHook {
-  reserve(
-    view: EffectView,
-  ): Awaitable<{ readonly allow: true; readonly reservation: Reservation } | BudgetRefused>;
+  reserve(view: EffectView): Awaitable<Reserved | BudgetRefused>;
   /** The effect was not dispatched after all, or its outcome is recorded with this settlement. */
   settle(view: EffectView, reservation: Reservation, settlement: Settlement | null): void;
 }
@@ -92,6 +101,13 @@ export interface GateHooks {
   readonly loopGuard: LoopGuardHook;
   readonly budget: BudgetHook;
 }
+
+/** The thread whose effects are judged. Its owner is null until it is created. */
+export interface HookThread extends ThreadAddress {
+  readonly owner: string | null;
+}
+/** Hooks of one thread, made when it is opened: what they keep in memory is that thread's own. */
+export type HookFactory = (thread: HookThread) => GateHooks;
 
 /**
  * Where an effect stands, for crash tests: production crosses freely, a test throws to die exactly here.

@@ -5,6 +5,7 @@
  * Invariants:
  * G1 Nothing is dispatched before its intent is durable; each intent gets one outcome, or is closed by recovery.
  * G2 The intents of one round are one append, so a crash leaves all or none of them.
+ * G13 What hooks want recorded stands right before the intent, in its append.
  * G4 A refusal is recorded instead of an intent, and nothing is dispatched.
  * A2 An approved call crosses again, all of it: a denial goes before the approval, and what would run now must be what the
  *    person was shown.
@@ -22,6 +23,7 @@ import type {
   BudgetRefused,
   EffectView,
   GateHooks,
+  Reserved,
 } from "./gate-hooks.ts";
 import type { Refusal } from "#kernel/events.ts";
 import { Interrupt } from "./interrupt.ts";
@@ -153,7 +155,11 @@ export class Gate {
       loopGuard: looping.verdict,
       ...(approval === null ? {} : { approval: approval.approvalId }),
     };
-    return { admitted: true, admission: { verdicts, reservation: reserved.reservation, args } };
+    const drafts = [allowed, screened, looping, reserved].flatMap(toHookDrafts);
+    return {
+      admitted: true,
+      admission: { verdicts, reservation: reserved.reservation, drafts, args },
+    };
   }
 
   #release(decisions: ReadonlyMap<Crossing, Decision>): void {
@@ -225,11 +231,15 @@ function needsPerson(view: EffectView, { allow }: Allowed | Asked): boolean {
   return allow === "ask" || (view.kind === "tool" && view.pin.approval !== "never");
 }
 
+function toHookDrafts(answer: Allowed | Asked | Reserved): readonly ThreadDraft[] {
+  return "drafts" in answer ? (answer.drafts ?? []) : [];
+}
+
 function toDrafts(crossing: Crossing, decision: Decision | undefined): readonly ThreadDraft[] {
   if (decision === undefined) return [];
   if (decision.admitted === "asked") return decision.drafts;
   return decision.admitted
-    ? [crossing.intent(decision.admission)]
+    ? [...decision.admission.drafts, crossing.intent(decision.admission)]
     : crossing.refuse(decision.refusal, decision.cap);
 }
 

@@ -174,7 +174,7 @@ export class AgentObject extends ThreadAgent {
       sql: "CREATE TABLE `added` (`id` integer PRIMARY KEY) STRICT;",
     };
     return composeThread(env, createAgents(env), {
-      hooks: createHooks(env),
+      hooks: () => createHooks(env),
       catalogue: createCatalogues(raisesEvent),
       migrations: addsMigration ? [...OBJECT_MIGRATIONS, added] : OBJECT_MIGRATIONS,
     });

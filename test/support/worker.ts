@@ -20,7 +20,7 @@ export class AgentObject extends ThreadAgent {
       ...lab.build,
       clock: lab.clock,
       heartbeatMs: lab.heartbeatMs,
-      hooks: lab.hooks,
+      hooks: () => lab.hooks,
       models: { resolve: (route) => LAB_MODELS.resolve(route) ?? own.models.resolve(route) },
       get agents() {
         return new Map([...own.agents, ...lab.agents]);

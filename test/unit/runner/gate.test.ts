@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DEFAULT_HOOKS, NO_GUARDRAIL } from "#runner/default-hooks.ts";
+import type { ThreadDraft } from "#kernel/events.ts";
 import type { EffectView, GateHooks } from "#runner/gate-hooks.ts";
 import { CrashBoundary } from "#test/support/crash-boundary.ts";
 import { ask, say, ScriptModel } from "#test/support/scripted-model.ts";
@@ -28,6 +29,57 @@ function recordingHooks(trail: string[]): GateHooks {
 }
 
 describe("order", () => {
+  test("[G13] drafts of hooks stand right before the intent, in hook order and in its append; those of a refused effect are dropped", async () => {
+    const noted = (text: string): readonly ThreadDraft[] => [
+      {
+        type: "context.added",
+        payload: { kind: "reminder", text },
+        scope: { run: "run_1", step: 0, definition: thread.definition },
+      },
+    ];
+    let refuses = false;
+    const thread = new ThreadHarness({
+      model: new ScriptModel([say("done")]),
+      hooks: {
+        policy: { check: () => ({ allow: true, verdict: "v", drafts: noted("policy") }) },
+        loopGuard: { check: () => ({ allow: true, verdict: "v", drafts: noted("guard") }) },
+        budget: {
+          reserve: (view) =>
+            refuses
+              ? { allow: false, cap: "cost_cap", message: "no" }
+              : { allow: true, reservation: view.reservation, drafts: noted("budget") },
+          settle: () => undefined,
+        },
+      },
+    });
+    const appended: string[][] = [];
+    const { log } = thread;
+    const append = log.append.bind(log);
+    log.append = (drafts, options) => {
+      appended.push(drafts.map((draft) => draft.type));
+      return append(drafts, options);
+    };
+    thread.send("go");
+    await thread.finish();
+    expect(thread.of("context.added").map((event) => event.payload?.text)).toEqual([
+      "policy",
+      "guard",
+      "budget",
+    ]);
+    expect(appended).toContainEqual([
+      "context.added",
+      "context.added",
+      "context.added",
+      "model.requested",
+    ]);
+    expect(thread.chainFault()).toBeNull();
+    refuses = true;
+    thread.send("again");
+    await thread.finish();
+    expect(thread.of("context.added")).toHaveLength(3);
+    expect(thread.run("run_2").reason).toBe("cost_cap");
+  });
+
   test("[G1] every effect crosses policy, guardrail, loop guard, budget, intent, dispatch, output guardrail, outcome, settlement", async () => {
     const trail: string[] = [];
     const world = new World();
