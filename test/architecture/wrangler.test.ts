@@ -21,6 +21,7 @@ describe("the two wrangler files agree", () => {
     "main",
     "compatibility_date",
     "compatibility_flags",
+    "keep_names",
     "durable_objects",
     "migrations",
     "r2_buckets",

@@ -72,6 +72,7 @@ function bundle(directory: string, main: string): void {
       main,
       compatibility_date: COMPATIBILITY_DATE,
       compatibility_flags: ["nodejs_compat"],
+      keep_names: false,
       rules: [{ type: "Text", globs: ["**/*.sql"], fallthrough: true }],
     }),
   );
