@@ -47,7 +47,7 @@ export class AgentObject extends ThreadAgent<Cloudflare.Env> {
     models: { resolve: () => model },
     sandbox: NO_SANDBOX,
     schemas: new ZodJsonSchemas(),
-    prices: NO_PRICES,
+    prices: () => NO_PRICES,
     hooks: () => DEFAULT_HOOKS,
     inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
     socketProtocol,

@@ -19,6 +19,7 @@ import { ZodJsonSchemas } from "#adapters/json-schema/zod-json-schemas.ts";
 import { D1KeyStore } from "#adapters/key-store/d1-key-store.ts";
 import { createModelDirectory, toModelConfig } from "#adapters/model/model-directory.ts";
 import { WorkersAiModel } from "#adapters/model/workers-ai-model.ts";
+import { PriceTable } from "#adapters/prices/price-table.ts";
 import { toEventLine, toManifestLine } from "#audit/export.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
 import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
@@ -32,7 +33,7 @@ import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { ThreadGateway, ThreadStub } from "#ports/thread-gateway.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
 import { socketProtocol } from "#protocols/websocket/encode.ts";
-import { DEFAULT_HOOKS, NO_PRICES } from "#runner/default-hooks.ts";
+import { DEFAULT_HOOKS } from "#runner/default-hooks.ts";
 import { DEFAULT_IDLE_MS } from "#runner/model-stream.ts";
 import { toObjectName } from "#shared/ids.ts";
 import { parseEnv, type Config, type Env } from "./env.ts";
@@ -47,22 +48,22 @@ export function composeThread(
 ): ThreadComposition {
   const config = parseEnv(env);
   const ai = env.AI;
+  const models = toModelConfig(
+    env,
+    ai === undefined
+      ? null
+      : (modelId, route) => new WorkersAiModel({ binding: ai, modelId, route }),
+  );
+  const table = new PriceTable({ openaiCompatibleUrl: models.openaiCompatible?.baseUrl ?? null });
   return {
     catalogue: THREAD_CATALOGUE,
     migrations: OBJECT_MIGRATIONS,
     clock: new SystemClock(),
     agents: new Map(resolveAgents(agents, config).map((agent) => [agent.manifest.name, agent])),
-    models: createModelDirectory(
-      toModelConfig(
-        env,
-        ai === undefined
-          ? null
-          : (modelId, route) => new WorkersAiModel({ binding: ai, modelId, route }),
-      ),
-    ),
+    models: createModelDirectory(models),
     sandbox: composeSandbox(env, config),
     schemas: new ZodJsonSchemas(),
-    prices: NO_PRICES,
+    prices: () => table,
     hooks: () => DEFAULT_HOOKS,
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),

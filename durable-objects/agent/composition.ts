@@ -10,7 +10,7 @@ import type { Directory } from "#ports/directory.ts";
 import type { Catalogue } from "#ports/event-log.ts";
 import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { ModelDirectory } from "#ports/model.ts";
-import type { Prices } from "#ports/prices.ts";
+import type { TenantPrices } from "#ports/prices.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
 import type { SocketProtocol } from "#ports/socket-protocol.ts";
 import type { HookFactory } from "#runner/gate-hooks.ts";
@@ -25,7 +25,7 @@ export interface ThreadComposition {
   readonly models: ModelDirectory;
   readonly sandbox: Sandbox;
   readonly schemas: JsonSchemas;
-  readonly prices: Prices;
+  readonly prices: TenantPrices;
   readonly hooks: HookFactory;
   readonly directory: Directory;
   readonly inbox: ApprovalInbox;

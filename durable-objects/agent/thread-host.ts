@@ -227,7 +227,7 @@ export class ThreadHost {
       clock,
       ids,
       hasher,
-      prices,
+      prices: prices(this.address.tenant),
       models,
       sandbox,
       schemas,

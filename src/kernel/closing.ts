@@ -26,19 +26,23 @@ export function lostAttempt(
 ): { readonly scope: EventScope; readonly settlement: Settlement } | null {
   if (run.phase.type !== "model_open") return null;
   const { intent } = run.phase;
+  const { reserved, maxOutputTokens, route, priceVersion } = intent;
+  const output = Math.min(maxOutputTokens, reserved.tokens);
   return {
     scope: {
       ...runScope(run),
       step: run.step + 1,
       attempt: intent.attempt,
       cause: intent.intentId,
-      costMicros: intent.reservedMicros,
+      costMicros: reserved.unpriced === true ? null : reserved.costMicros,
       costKind: "estimated",
+      priceVersion,
     },
     settlement: {
-      costMicros: intent.reservedMicros,
-      tokens: intent.reservedTokens,
+      ...reserved,
       estimated: true,
+      usage: { input: reserved.tokens - output, output },
+      route,
     },
   };
 }

@@ -17,6 +17,7 @@ import type {
 } from "#ports/model.ts";
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
 import type { AgentManifest } from "./manifest.ts";
+import type { TokenUsage } from "./token-usage.ts";
 
 /** What becomes of a message while a run is live; `interrupt` cancels that run and starts at once (K40). */
 export type Delivery = "queue" | "steer" | "reject" | "interrupt";
@@ -67,12 +68,20 @@ export interface Verdicts {
 export interface Reservation {
   readonly costMicros: number;
   readonly tokens: number;
+  /** Nobody knows what the call costs; `costMicros` is 0 and means nothing (B23). Absent: it is priced. */
+  readonly unpriced?: true;
 }
 export interface Settlement {
   readonly costMicros: number;
   readonly tokens: number;
   /** True where the provider gave no usage and it was estimated. */
   readonly estimated: boolean;
+  /** Nobody knows what the call cost; `costMicros` is 0 and the header's is null (B23). Absent: it is priced. */
+  readonly unpriced?: true;
+  /** Of a model call: its tokens by kind, which add up to `tokens`. Absent in logs from before there were kinds. */
+  readonly usage?: TokenUsage;
+  /** Of a model call: the route that was paid for. Absent as `usage` is. */
+  readonly route?: string;
 }
 
 export type RefusalCode =
@@ -164,6 +173,7 @@ export type RunFailure =
   | "output_invalid"
   | "cost_cap"
   | "token_cap"
+  | "price_unknown"
   | "definition_unavailable"
   | "recovery_exhausted"
   | "deadline_exceeded"

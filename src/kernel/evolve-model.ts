@@ -72,8 +72,10 @@ function openAttempt(
     seq: header.seq,
     epoch: header.epoch,
     attempt: header.attempt,
-    reservedTokens: payload.reservation.tokens,
-    reservedMicros: payload.reservation.costMicros,
+    reserved: payload.reservation,
+    maxOutputTokens: payload.settings.maxOutputTokens,
+    route: payload.route,
+    priceVersion: header.priceVersion,
   };
   const sinceFull = payload.refs.base === null ? 0 : (state.lastRequest?.sinceFull ?? 0) + 1;
   return {

@@ -7,11 +7,11 @@
  * the run ends (K5).
  */
 import type { Effect } from "./effects.ts";
-import type { RunFailure, RunFinish, ThreadDraft } from "./events.ts";
+import type { Reservation, RunFailure, RunFinish, ThreadDraft } from "./events.ts";
 import { closeForCancel, lostAttempt, runScope } from "./closing.ts";
 import { withInputs } from "./evolve-run.ts";
 import type { AgentManifest } from "./manifest.ts";
-import { type Price, reservation } from "./reservation.ts";
+import { type Price, priceUnknown, reservation } from "./reservation.ts";
 import {
   type AnswerSummary,
   type Pin,
@@ -27,7 +27,7 @@ export interface EffectContext {
   readonly now: number;
   /** Fencing epoch of this process. Intents of an older one have no process any more. */
   readonly epoch: number;
-  /** Price of the live run's route, where one is known; without it only settled cost counts against the cap. */
+  /** Price of the live run's route; null or absent where nobody knows, which a money cap refuses (B23). */
   readonly price?: Price | null;
 }
 
@@ -184,9 +184,10 @@ function callModel({ state, run, pin, context }: Live): readonly Effect[] {
 /** Caps hold with the reservation counted, so that a run never spends past them (G11). */
 function overCap(
   run: RunState,
-  { limits }: AgentManifest,
-  reserved: { readonly costMicros: number; readonly tokens: number },
+  manifest: AgentManifest,
+  reserved: Reservation,
 ): ThreadDraft | null {
+  const { limits } = manifest;
   if (limits.maxTokens !== null && run.tokens + reserved.tokens > limits.maxTokens) {
     return failed(
       run,
@@ -194,10 +195,10 @@ function overCap(
       `${run.tokens} of ${limits.maxTokens} tokens are spent, and the next call reserves ${reserved.tokens}`,
     );
   }
-  if (
-    limits.maxCostMicros !== null &&
-    run.costMicros + reserved.costMicros > limits.maxCostMicros
-  ) {
+  if (limits.maxCostMicros === null) return null;
+  if (reserved.unpriced === true)
+    return failed(run, "price_unknown", priceUnknown(routeOf(run, manifest), "this agent's runs"));
+  if (run.costMicros + reserved.costMicros > limits.maxCostMicros) {
     return failed(
       run,
       "cost_cap",

@@ -7,7 +7,7 @@
 import type { Json } from "#shared/json.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
-import type { ApprovalKind, PromptRef, Refusal, RunFailure } from "./events.ts";
+import type { ApprovalKind, PromptRef, Refusal, Reservation, RunFailure } from "./events.ts";
 import type { AgentManifest } from "./manifest.ts";
 
 export interface ThreadState {
@@ -101,8 +101,12 @@ export interface OpenModel {
   readonly seq: number;
   readonly epoch: number;
   readonly attempt: number;
-  readonly reservedTokens: number;
-  readonly reservedMicros: number;
+  readonly reserved: Reservation;
+  /** Most output tokens that were asked for. */
+  readonly maxOutputTokens: number;
+  readonly route: string;
+  /** Null: nobody knew the route's price. */
+  readonly priceVersion: string | null;
 }
 export interface AnswerSummary {
   readonly seq: number;

@@ -74,6 +74,9 @@ export interface Usage {
   /** All output tokens, reasoning included. */
   readonly outputTokens: number | null;
   readonly reasoningTokens: number | null;
+  /** Of the input and of the output; absent where the provider did not say. */
+  readonly audioInputTokens?: number;
+  readonly audioOutputTokens?: number;
 }
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter" | "other";
 

@@ -30,7 +30,7 @@ import type { Admission, Crossing, DispatchContext, Outcome } from "./crossing.t
 import type { BudgetRefused, GuardrailHook, ModelView } from "./gate-hooks.ts";
 import { failure, readModelStream, type CollectedAnswer, type ModelEnd } from "./model-stream.ts";
 import { checkOutput } from "./output-check.ts";
-import { toSettlement } from "./pricing.ts";
+import { toCostScope, toSettlement } from "./pricing.ts";
 import { isPinned } from "./tool-pin.ts";
 import type { Timers } from "./timers.ts";
 
@@ -118,7 +118,7 @@ export class ModelCrossing implements Crossing {
         verdicts,
         reservation,
       },
-      scope: this.#scope,
+      scope: { ...this.#scope, priceVersion: this.#deps.price?.version ?? null },
     };
   }
 
@@ -236,17 +236,17 @@ export class ModelCrossing implements Crossing {
 
   #settle(collected: readonly ModelPart[], usage: Usage | null): Settlement {
     const output = collected.reduce((sum, part) => sum + estimateTokens(toOutputText(part)), 0);
-    return toSettlement(usage, { input: this.#effect.inputTokens, output }, this.#deps.price);
+    const estimate = { input: this.#effect.inputTokens, output };
+    return toSettlement(usage, { route: this.#effect.route, price: this.#deps.price, estimate });
   }
 
   #outcomeScope(settlement: Settlement): EventScope {
-    const kind = this.#effect.recovery ? "recovery" : settlement.estimated ? "estimated" : "normal";
+    const { recovery } = this.#effect;
+    const version = this.#deps.price?.version ?? null;
     return {
       ...this.#scope,
       cause: this.#deps.intentId,
-      costMicros: settlement.costMicros,
-      costKind: kind,
-      priceVersion: this.#deps.price?.version ?? null,
+      ...toCostScope(settlement, { recovery, version }),
     };
   }
 

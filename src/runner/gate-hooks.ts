@@ -82,7 +82,7 @@ export interface LoopGuardHook {
 }
 export interface BudgetRefused {
   readonly allow: false;
-  readonly cap: "cost_cap" | "token_cap";
+  readonly cap: "cost_cap" | "token_cap" | "price_unknown";
   readonly message: string;
 }
 export interface Reserved {

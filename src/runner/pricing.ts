@@ -1,39 +1,50 @@
-/** Cost in integer micro-dollars, rounded up so that no call is free by rounding. */
+/** What a call cost, as its outcome records it; and the refusal of a call that a limit in money cannot judge (B20 to B23). */
 import type { Settlement } from "#kernel/events.ts";
+import { costMicros, priceUnknown } from "#kernel/reservation.ts";
+import { toTokenUsage, totalTokens } from "#kernel/token-usage.ts";
+import type { EventScope } from "#ports/event-log.ts";
 import type { Usage } from "#ports/model.ts";
 import type { RoutePrice } from "#ports/prices.ts";
+import type { BudgetRefused, EffectView } from "./gate-hooks.ts";
 
-const PER = 1_000_000;
-
-export interface TokenCounts {
-  readonly input: number;
-  readonly cachedInput: number;
-  readonly output: number;
-}
-
-export function toCostMicros(price: RoutePrice | null, tokens: TokenCounts): number {
-  if (price === null) return 0;
-  const cached = Math.min(tokens.cachedInput, tokens.input);
-  const total =
-    (tokens.input - cached) * price.inputMicrosPerMillion +
-    cached * price.cachedInputMicrosPerMillion +
-    tokens.output * price.outputMicrosPerMillion;
-  return Math.ceil(total / PER);
+export interface PricedCall {
+  readonly route: string;
+  /** Null: nobody knows. */
+  readonly price: RoutePrice | null;
+  /** In place of what the provider does not say. */
+  readonly estimate: { readonly input: number; readonly output: number };
 }
 
 /** What the provider said, and an estimate, marked as such, for what it did not say. */
 export function toSettlement(
   usage: Usage | null,
-  estimate: { readonly input: number; readonly output: number },
-  price: RoutePrice | null,
+  { route, price, estimate }: PricedCall,
 ): Settlement {
-  const input = usage?.inputTokens ?? estimate.input;
-  const output = usage?.outputTokens ?? estimate.output;
-  const estimated = usage?.inputTokens == null || usage.outputTokens == null;
-  const costMicros = toCostMicros(price, {
-    input,
-    cachedInput: usage?.cachedInputTokens ?? 0,
-    output,
-  });
-  return { costMicros, tokens: input + output, estimated };
+  const read = toTokenUsage(usage, estimate);
+  return {
+    costMicros: price === null ? 0 : costMicros(price, read.tokens),
+    tokens: totalTokens(read.tokens),
+    estimated: read.estimated,
+    ...(price === null ? { unpriced: true } : {}),
+    usage: read.tokens,
+    route,
+  };
+}
+
+/** How a header says what a settlement cost. What nobody knows is null, never 0. */
+export function toCostScope(
+  settlement: Settlement,
+  { recovery, version }: { readonly recovery: boolean; readonly version: string | null },
+): Pick<EventScope, "costMicros" | "costKind" | "priceVersion"> {
+  return {
+    costMicros: settlement.unpriced === true ? null : settlement.costMicros,
+    costKind: recovery ? "recovery" : settlement.estimated ? "estimated" : "normal",
+    priceVersion: version,
+  };
+}
+
+/** For a budget in money: refuses what it cannot judge. Null where it can. */
+export function refuseUnpriced(view: EffectView, whose: string): BudgetRefused | null {
+  if (view.kind !== "model" || view.reservation.unpriced !== true) return null;
+  return { allow: false, cap: "price_unknown", message: priceUnknown(view.route, whose) };
 }

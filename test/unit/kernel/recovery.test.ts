@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { KernelDriver } from "#test/support/kernel-driver.ts";
+import { KernelDriver, MANIFEST } from "#test/support/kernel-driver.ts";
 
 function inCall(...names: string[]): KernelDriver {
   const driver = new KernelDriver().create();
@@ -107,7 +107,12 @@ describe("a model call whose process died", () => {
     driver.crash();
     driver.pump();
     const closed = driver.last("model.interrupted");
-    expect(closed.payload?.settlement).toEqual({ ...reserved, estimated: true });
+    expect(closed.payload?.settlement).toEqual({
+      ...reserved,
+      estimated: true,
+      route: MANIFEST.route,
+      usage: { input: (reserved?.tokens ?? 0) - 200, output: 200 },
+    });
     expect(closed.header).toMatchObject({
       costKind: "estimated",
       cause: driver.last("model.requested").header.id,

@@ -170,7 +170,13 @@ describe("order", () => {
     });
     expect(intent?.payload?.reservation.tokens).toBeGreaterThan(1_000);
     const [outcome] = thread.of("model.answered");
-    expect(outcome?.payload?.settlement).toEqual({ costMicros: 20, tokens: 15, estimated: false });
+    expect(outcome?.payload?.settlement).toEqual({
+      costMicros: 20,
+      tokens: 15,
+      estimated: false,
+      usage: { input: 10, output: 5 },
+      route: "test/script",
+    });
     expect(outcome?.header).toMatchObject({
       costMicros: 20,
       costKind: "normal",
