@@ -68,6 +68,20 @@ function versions(check: Check): void {
     },
   );
 
+  check(
+    "[L6] a type whose first append was refused is known for unknown once it is stored",
+    (harness) => {
+      const log = harness.open();
+      fill(log, 2);
+      const counted = { type: "note.counted", payload: { count: 1 } } as const;
+      expect(codeOf(() => log.append([counted], { at: 1, expectedSeq: 9 }))).toBe("conflict");
+      log.append([counted], { at: 1 });
+      expect(harness.open({ catalogue: older }).mode).toMatchObject({
+        reason: "log_newer_than_code",
+      });
+    },
+  );
+
   check("[L6] an older version is brought up on read, the stored bytes stay", (harness) => {
     fill(harness.open(), 1);
     const upcast = (_type: string, version: number, payload: Json): Json => ({

@@ -184,6 +184,31 @@ function orderAndTransaction(check: Check): void {
     expect(harness.dump()).toBe(before);
     log.append([note("in time")], { at: 1, expectedSeq: 1 });
   });
+
+  check(
+    "[L2] after an append that was undone, the next one follows the head that is stored",
+    (harness) => {
+      const log = harness.open();
+      fill(log, 2);
+      const before = harness.dump();
+      const undone = (): unknown =>
+        log.append([note("undone"), note("x".repeat(400_000))], {
+          at: 1,
+          within: () => {
+            throw new Error("caller failed");
+          },
+        });
+      expect(undone).toThrow("caller failed");
+      expect(harness.dump()).toBe(before);
+      log.append([note("y".repeat(400_000))], { at: 2 });
+      expect(log.read().map((event) => event.header.seq)).toEqual([1, 2, 3]);
+      expect(verifyChain(log.raw(), harness.hasher, { head: log.head() }).ok).toBe(true);
+      // Its chunks are stored once, although it was first tried behind the head that was undone.
+      expect(harness.dump().length).toBeGreaterThan(before.length + 400_000);
+      expect(log.erase([3]).erased).toBe(1);
+      expect(harness.dump().length).toBeLessThan(before.length + 10_000);
+    },
+  );
 }
 
 function chainAndPayload(check: Check): void {
@@ -395,6 +420,18 @@ function writers(check: Check): void {
     expect(codeOf(() => one.append([note("late")], { at: 1 }))).toBe("stale_epoch");
     other.append([note("goes on")], { at: 1 });
     expect(one.read()).toHaveLength(2);
+  });
+
+  check("[L5] a writer is overtaken in the middle of its appends", (harness) => {
+    const first = harness.open();
+    fill(first, 3);
+    fill(harness.open(), 1);
+    const before = harness.dump();
+    for (const expectedSeq of [undefined, 3, 4]) {
+      const options = expectedSeq === undefined ? { at: 1 } : { at: 1, expectedSeq };
+      expect(codeOf(() => first.append([note("late")], options))).toBe("stale_epoch");
+    }
+    expect(harness.dump()).toBe(before);
   });
 
   check("[L5] a wake that only reads writes nothing", (harness) => {

@@ -2,9 +2,13 @@
  * ChainedEventLog: the rules L of docs/SPEC.md, once, over any LogStore. It owns order, chain, fencing, read-only modes
  * and erasure; payloads, snapshots, projections, outbox and the writer's claim have a file each.
  *
- * Invariants: an append is one transaction of one head read and one row per event (L1, L2). The text that is stored is
- * the text that was hashed (L3). Opening reads and writes nothing but a projection whose version changed (L12): epoch,
- * log id and vocabulary are persisted by the first append.
+ * Invariants: an append is one transaction of one row per event (L1, L2). The text that is stored is the text that was
+ * hashed (L3). Opening reads and writes nothing but a projection whose version changed (L12): epoch, log id and
+ * vocabulary are persisted by the first append.
+ *
+ * The head is remembered from append to append, and not believed: the store places a row behind exactly the row that is
+ * named, or not at all. A head that still stands also says that no other writer has taken over, because a claim is only
+ * ever stored together with an event (L5). What was rolled back or overtaken is read again.
  */
 import { AppError } from "#shared/errors.ts";
 import { invariant } from "#shared/exhaustive.ts";
@@ -34,7 +38,7 @@ import type { Ids } from "#ports/ids.ts";
 import { buildHeader, requireLabel, requireWhole, toHeaderText } from "./event-header.ts";
 import { LogOutbox } from "./log-outbox.ts";
 import { LogProjections } from "./log-projections.ts";
-import type { EventRow, LogStore } from "./log-store.ts";
+import type { EventRow, LogStore, StoredHead } from "./log-store.ts";
 import { PayloadStore } from "./payload-store.ts";
 import { SnapshotShelf } from "./snapshot-shelf.ts";
 import { readVocabulary, WriterClaim, type VersionedType } from "./writer-claim.ts";
@@ -53,6 +57,8 @@ export interface ChainedLogOptions<M> {
   readonly readOnly?: { readonly reason: ReadOnlyReason; readonly message: string };
 }
 
+type Head = Pick<StoredHead, "seq" | "hash">;
+
 const GENESIS = "0".repeat(64);
 const READ_LIMIT = 500;
 /** Events decoded at a time while folding: bounds memory at 25 MiB whatever the payloads are. */
@@ -70,6 +76,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
   readonly #projections: LogProjections<M>;
   readonly #claim: WriterClaim;
   #mode: LogMode = { writable: true };
+  #remembered: Head | null = null;
 
   constructor(store: LogStore, options: ChainedLogOptions<M>) {
     this.#store = store;
@@ -105,20 +112,15 @@ export class ChainedEventLog<M> implements EventLog<M> {
   append(drafts: readonly Draft<M>[], options: AppendOptions<M>): readonly StoredEvent<M>[] {
     this.#requireWritable();
     requireWhole("at", options.at);
+    if (drafts.length === 0) return [];
     return this.#store.transaction(() => {
-      const { claim, hash, seq: headSeq } = this.#store.head();
-      this.#claim.hold(
-        claim,
-        drafts.map((draft) => this.#versioned(draft.type)),
-        (seen) => this.#takeOver(seen),
-      );
-      this.#requireHead(headSeq, options.expectedSeq);
-      let previous = hash ?? GENESIS;
-      const events = drafts.map((draft, index) => {
-        const event = this.#insert(draft, headSeq + index + 1, { at: options.at, previous });
-        previous = event.hash;
-        return event;
-      });
+      const types = drafts.map((draft) => this.#versioned(draft.type));
+      const known = this.#claim.covers(types) ? this.#remembered : null;
+      const events =
+        (known !== null && isExpected(known.seq, options.expectedSeq)
+          ? this.#place(drafts, known, options.at)
+          : null) ?? this.#place(drafts, this.#claimHead(types, options.expectedSeq), options.at);
+      invariant(events !== null, "a head that was read in this transaction stands");
       this.#projections.apply(events);
       options.within?.(events);
       return events;
@@ -194,11 +196,37 @@ export class ChainedEventLog<M> implements EventLog<M> {
     }));
   }
 
-  #insert(
-    draft: Draft<M>,
-    seq: number,
-    chain: { readonly at: number; readonly previous: string },
-  ): StoredEvent<M> {
+  /** The stored head, held by this writer. */
+  #claimHead(types: readonly VersionedType[], expectedSeq: number | undefined): Head {
+    // Until this append stands: what it writes of the claim may be rolled back while the old head stays.
+    this.#remembered = null;
+    const { claim, seq, hash } = this.#store.head();
+    this.#claim.hold(claim, types, (seen) => this.#takeOver(seen));
+    if (!isExpected(seq, expectedSeq)) {
+      throw new AppError("conflict", "the log has moved on", {
+        retryable: true,
+        detail: { expected: expectedSeq ?? null, actual: seq },
+      });
+    }
+    return { seq, hash };
+  }
+
+  /** The events behind `head`; null, and nothing is written, where the log has another head. */
+  #place(drafts: readonly Draft<M>[], head: Head, at: number): readonly StoredEvent<M>[] | null {
+    let previous = head;
+    const events: StoredEvent<M>[] = [];
+    for (const draft of drafts) {
+      const event = this.#insert(draft, previous, at);
+      if (event === null) return null;
+      events.push(event);
+      previous = { seq: event.header.seq, hash: event.hash };
+    }
+    this.#remembered = previous;
+    return events;
+  }
+
+  #insert(draft: Draft<M>, previous: Head, at: number): StoredEvent<M> | null {
+    const seq = previous.seq + 1;
     const { hasher, ids, defaults } = this.#options;
     const payload = this.#payloads.seal(draft.payload);
     const id = draft.id ?? ids.next("evt");
@@ -210,17 +238,21 @@ export class ChainedEventLog<M> implements EventLog<M> {
         id,
         type: draft.type,
         version: this.#versions.get(draft.type) ?? 0,
-        at: chain.at,
+        at,
         epoch: this.epoch,
         payload: payload.descriptor,
-        prev: chain.previous,
+        prev: previous.hash ?? GENESIS,
       },
       draft.scope ?? {},
       defaults ?? {},
     );
     const text = toHeaderText(header);
     const hash = hasher.sha256(utf8(text));
-    this.#store.insert({ seq, header: text, hash, salt: payload.salt, payload: payload.inline });
+    const row = { seq, header: text, hash, salt: payload.salt, payload: payload.inline };
+    if (!this.#store.insert(row, previous)) {
+      this.#payloads.drop(header);
+      return null;
+    }
     return { type: draft.type, header, hash, payload: payload.value } as StoredEvent<M>;
   }
 
@@ -320,14 +352,6 @@ export class ChainedEventLog<M> implements EventLog<M> {
     return `${type}@${version}`;
   }
 
-  #requireHead(seq: number, expected: number | undefined): void {
-    if (expected === undefined || expected === seq) return;
-    throw new AppError("conflict", "the log has moved on", {
-      retryable: true,
-      detail: { expected, actual: seq },
-    });
-  }
-
   #requireWritable(): void {
     if (this.#mode.writable) return;
     const { reason, message } = this.#mode;
@@ -338,6 +362,10 @@ export class ChainedEventLog<M> implements EventLog<M> {
   #close(reason: ReadOnlyReason, message: string): void {
     if (this.#mode.writable) this.#mode = { writable: false, reason, message };
   }
+}
+
+function isExpected(seq: number, expected: number | undefined): boolean {
+  return expected === undefined || expected === seq;
 }
 
 function toHeader(row: EventRow): EventHeader {

@@ -43,9 +43,13 @@ export interface RowRange {
 export interface LogStore {
   readonly blobs: BlobStore;
   transaction<T>(work: () => T): T;
-  /** The only read on the path of an append: head and claim together. */
+  /** Head and claim in one read. */
   head(): StoredHead;
-  insert(row: EventRow): void;
+  /**
+   * Stores `row` directly behind the row that `previous` names, in one statement: false, and nothing is written, where
+   * that is not the newest row. So a head from memory can be tried without being believed.
+   */
+  insert(row: EventRow, previous: Pick<StoredHead, "seq" | "hash">): boolean;
   rows(range: RowRange): readonly EventRow[];
   /** Salt and payload of one row become null. */
   eraseRow(seq: number): void;

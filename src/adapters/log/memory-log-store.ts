@@ -1,5 +1,4 @@
 /** LogStore in a MemoryDatabase. */
-import { invariant } from "#shared/exhaustive.ts";
 import type { BlobStore } from "#ports/blob-store.ts";
 import type { OutboxCursor } from "#ports/event-log.ts";
 import type {
@@ -39,9 +38,11 @@ export class MemoryLogStore implements LogStore {
     return { seq: row?.seq ?? 0, hash: row?.hash ?? null, claim: this.meta("claim") };
   }
 
-  insert(row: EventRow): void {
-    invariant(this.#events.get(String(row.seq)) === undefined, `event ${row.seq} is stored once`);
+  insert(row: EventRow, previous: Pick<StoredHead, "seq" | "hash">): boolean {
+    const head = this.head();
+    if (head.seq !== previous.seq || head.hash !== previous.hash) return false;
     this.#events.set(String(row.seq), row);
+    return true;
   }
 
   rows(range: RowRange): readonly EventRow[] {

@@ -1,8 +1,9 @@
 /**
  * EventLog over SqlDatabase: the same class in Node and in a Durable Object. Tables are those of #db/object-schema.ts.
  *
- * An append costs one read and one row per event; everything else happens at open or rarely.
+ * An append costs one statement per event; everything else happens at open or rarely.
  */
+import { isAppError } from "#shared/errors.ts";
 import type { BlobStore } from "#ports/blob-store.ts";
 import type { OutboxCursor } from "#ports/event-log.ts";
 import type { SqlDatabase, SqlRow } from "#ports/sql.ts";
@@ -42,7 +43,14 @@ function toStore<M>(options: SqliteEventLogOptions<M>): LogStore {
 
 const HEAD =
   "SELECT seq, hash, (SELECT value FROM meta WHERE key = 'claim') AS claim FROM events ORDER BY seq DESC LIMIT 1";
-const INSERT = "INSERT INTO events (seq, header, hash, salt, payload) VALUES (?, ?, ?, ?, ?)";
+const FIRST = "INSERT INTO events (seq, header, hash, salt, payload) VALUES (?, ?, ?, ?, ?)";
+/**
+ * Compare and append: without the row before, the hash is null and `NOT NULL` refuses it; with a row behind that one,
+ * the primary key does.
+ */
+const NEXT =
+  "INSERT INTO events (seq, header, hash, salt, payload) VALUES (?1, ?2, (SELECT ?3 FROM events WHERE seq = ?6 AND hash = ?7), ?4, ?5)";
+const NOT_NEXT = /constraint failed: events\.(?:seq|hash)/;
 const COLUMNS = "SELECT seq, header, hash, salt, payload FROM events WHERE seq BETWEEN ? AND ?";
 const ASCENDING = `${COLUMNS} ORDER BY seq LIMIT ?`;
 const DESCENDING = `${COLUMNS} ORDER BY seq DESC LIMIT ?`;
@@ -66,8 +74,18 @@ class SqliteLogStore implements LogStore {
     return { seq: Number(row["seq"]), hash: String(row["hash"]), claim: toText(row, "claim") };
   }
 
-  insert(row: EventRow): void {
-    this.#database.exec(INSERT, row.seq, row.header, row.hash, row.salt, row.payload);
+  insert(row: EventRow, previous: Pick<StoredHead, "seq" | "hash">): boolean {
+    const { seq, header, hash, salt, payload } = row;
+    try {
+      if (previous.seq === 0) this.#database.exec(FIRST, seq, header, hash, salt, payload);
+      else {
+        this.#database.exec(NEXT, seq, header, hash, salt, payload, previous.seq, previous.hash);
+      }
+      return true;
+    } catch (error) {
+      if (isAppError(error) && NOT_NEXT.test(error.message)) return false;
+      throw error;
+    }
   }
 
   rows(range: RowRange): readonly EventRow[] {

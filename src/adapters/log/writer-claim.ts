@@ -3,9 +3,9 @@
  *
  * Meta `claim` is `<epoch> <token> <revision>`: the token is this writer's own, so two writers that opened at the same
  * epoch are told apart; the revision counts changes of meta `vocabulary`, the list of (type, version) pairs ever
- * appended. An append compares one short string, already read with the head, and writes meta only when it takes over
- * or when a pair appears for the first time. Nothing here is believed from memory: a rolled-back write leaves a stored
- * claim that differs, and is then read again.
+ * appended. An append that reads the head compares one short string, read with it, and writes meta only when it takes
+ * over or when a pair appears for the first time. Nothing here is believed from memory: a rolled-back write leaves a
+ * stored claim that differs, and is then read again.
  */
 import { AppError } from "#shared/errors.ts";
 import type { LogStore } from "./log-store.ts";
@@ -38,6 +38,11 @@ export class WriterClaim {
     this.#token = token;
     this.epoch = parse(stored).epoch + 1;
     this.#seen = new Set(readVocabulary(store));
+  }
+
+  /** Whether events of these types need no word of meta beside them, as long as the claim stands. */
+  covers(types: readonly VersionedType[]): boolean {
+    return types.every((type) => this.#seen.has(type));
   }
 
   /**
