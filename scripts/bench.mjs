@@ -1,21 +1,45 @@
 /**
  * `npm run bench [-- --save] [--rounds N] [--steps N]`: what durability costs, as ratios of one run, and what the bundle
- * weighs. Takes minutes, and means something only on a machine that does nothing else.
+ * weighs. `npm run bench -- peers [--save] [--rounds N] [--only fresh,rows,deep,kills,memory]`: a run against those of
+ * the peers, whose packages are installed in bench/ on first use. Takes minutes, and means something only on a machine
+ * that does nothing else.
  */
-import { ensureInstalled } from "./lib/install.mjs";
-import { mustRun, say } from "./lib/project.mjs";
+import { join } from "node:path";
+import { ensureBenchInstalled, ensureInstalled } from "./lib/install.mjs";
+import { ROOT, mustRun, say } from "./lib/project.mjs";
 
+const [first, ...rest] = process.argv.slice(2);
 await ensureInstalled();
-const out = "dist/bench";
-await mustRun("Building the bench", "wrangler", [
-  "deploy",
-  "--dry-run",
-  "-c",
-  "bench/wrangler.toml",
-  "--outdir",
-  `../${out}`,
-]);
-say("Measuring; this takes some minutes ...");
-const args = ["bench/run.mjs", "--script", `${out}/worker.js`, ...process.argv.slice(2)];
-await mustRun("The bench", "node", args, { live: true });
-await mustRun("Weighing the bundle", "node", ["scripts/bundle.mjs"], { live: true });
+if (first === "peers") await comparePeers(rest);
+else await measureDurability(process.argv.slice(2));
+
+async function measureDurability(args) {
+  await build("bench/wrangler.toml", "../dist/bench");
+  await measure("bench/run.mjs", "dist/bench/worker.js", args);
+  await mustRun("Weighing the bundle", "node", ["scripts/bundle.mjs"], { live: true });
+}
+
+async function comparePeers(args) {
+  await ensureBenchInstalled();
+  // `agents` is the product's own copy, and looks for its optional packages beside itself.
+  const aliases = [
+    `@cloudflare/codemode:${join(ROOT, "bench/node_modules/@cloudflare/codemode/dist/index.js")}`,
+    `just-bash:${join(ROOT, "bench/peers/no-bash.ts")}`,
+  ];
+  await build(
+    "bench/peers/wrangler.toml",
+    "../../dist/peers",
+    aliases.flatMap((alias) => ["--alias", alias]),
+  );
+  await measure("bench/compare.mjs", "dist/peers/worker.js", args);
+}
+
+async function build(config, out, extra = []) {
+  const args = ["deploy", "--dry-run", "-c", config, "--outdir", out, ...extra];
+  await mustRun("Building the bench", "wrangler", args);
+}
+
+async function measure(program, script, args) {
+  say("Measuring; this takes some minutes ...");
+  await mustRun("The bench", "node", [program, "--script", script, ...args], { live: true });
+}

@@ -13,6 +13,19 @@ function packagesOf(file) {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).packages : null;
 }
 
+/** Packages of bench/, which only its comparison needs. */
+export async function ensureBenchInstalled() {
+  const bench = join(ROOT, "bench");
+  const wanted = packagesOf(join(bench, "package-lock.json"));
+  const reason = installReason(wanted, packagesOf(join(bench, "node_modules/.package-lock.json")));
+  if (reason === null) return;
+  say(`Installing the peers in bench/ (${reason}) ...`);
+  await mustRun(
+    "Installing the peers",
+    ...npm(["ci", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", bench]),
+  );
+}
+
 /** Why an install is needed, or null. Packages of other platforms are optional and rightly absent. */
 export function installReason(wanted, present) {
   if (present === null) return "nothing is installed yet";

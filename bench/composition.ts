@@ -1,0 +1,43 @@
+/** A thread of the bench: the product's own parts, and nothing behind the ports that no run of a bench reaches. */
+import type { ThreadComposition } from "../durable-objects/agent/composition.ts";
+import { OBJECT_MIGRATIONS } from "../migrations/object/index.ts";
+import { SystemClock } from "../src/adapters/clock/system-clock.ts";
+import { ZodJsonSchemas } from "../src/adapters/json-schema/zod-json-schemas.ts";
+import { THREAD_CATALOGUE } from "../src/kernel/event-upcast.ts";
+import type { AgentDefinition } from "../src/ports/agent-definition.ts";
+import type { Model } from "../src/ports/model.ts";
+import type { Sandbox } from "../src/ports/sandbox.ts";
+import { socketProtocol } from "../src/protocols/websocket/encode.ts";
+import { DEFAULT_HOOKS, NO_PRICES } from "../src/runner/default-hooks.ts";
+
+const NO_SANDBOX: Sandbox = {
+  id: "none",
+  run: () => Promise.reject(new Error("the bench runs no code")),
+};
+
+export function composeBench(agent: AgentDefinition, model: Model): ThreadComposition {
+  return {
+    catalogue: THREAD_CATALOGUE,
+    migrations: OBJECT_MIGRATIONS,
+    clock: new SystemClock(),
+    agents: new Map([[agent.manifest.name, agent]]),
+    models: { resolve: () => model },
+    sandbox: NO_SANDBOX,
+    schemas: new ZodJsonSchemas(),
+    prices: () => NO_PRICES,
+    hooks: () => DEFAULT_HOOKS,
+    inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
+    socketProtocol,
+    versions: { promoted: async () => null },
+    directory: {
+      register: async (record) => record,
+      get: async () => null,
+      list: async () => [],
+      touch: async () => undefined,
+    },
+    archive: { put: async () => undefined, delete: async () => undefined },
+    report: () => undefined,
+    idleMs: 60_000,
+    heartbeatMs: 20_000,
+  };
+}
