@@ -54,8 +54,9 @@ process.on("SIGINT", onInterrupt);
 try {
   for (const file of options.files) await session.upload(file);
   if (options.question === null) {
-    await converse({ session, renderer, onInterrupt });
+    await converse({ session, renderer, onInterrupt, goesOn: !options.isNewThread });
   } else {
+    if (!options.isNewThread) await session.showWaiting("this message supersedes it");
     const completed = await session.ask(options.question);
     if (options.isNewThread) renderer.note(`go on: npm run chat -- --thread ${session.thread}`);
     process.exitCode = completed ? 0 : 1;

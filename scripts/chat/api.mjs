@@ -74,6 +74,21 @@ export class Api {
     return this.#json("POST", `${this.#threadPath(thread)}/clear`);
   }
 
+  /** Oldest first, one page: more than anybody decides at a prompt. None where there is no such thread yet. */
+  async openApprovals(thread) {
+    try {
+      return await this.#json("GET", `${this.#threadPath(thread)}/approvals?state=open`);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return { items: [], next: null };
+      throw error;
+    }
+  }
+
+  /** Path of the stream of a run from after an event on. */
+  streamOf(thread, runId, afterSeq) {
+    return `${this.#threadPath(thread)}/events?run=${runId}&from=${afterSeq}&deltas=1`;
+  }
+
   approvalPath(thread, id) {
     return `${this.#threadPath(thread)}/approvals/${id}`;
   }

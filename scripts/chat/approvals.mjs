@@ -13,6 +13,7 @@ export class Approvals {
   /** By id; removed when it is decided, here or anywhere else. */
   #open = new Map();
   #isAsking = false;
+  #isHeld = false;
 
   /** `question(text, signal)` resolves with one line; null where there is nobody to ask. */
   constructor({ api, renderer, question }) {
@@ -21,19 +22,35 @@ export class Approvals {
     this.#question = question;
   }
 
+  /** Whether somebody sits there to ask. */
+  get asks() {
+    return this.#question !== null;
+  }
+
+  /** What follows is history: nobody is asked about it until `release`, and then only about what is still open. */
+  hold() {
+    this.#isHeld = true;
+  }
+
+  release() {
+    this.#isHeld = false;
+    if (this.asks && !this.#isAsking) void this.#askAll();
+  }
+
   /** Events of the run in progress, in order. */
   event(thread, { header, payload }) {
     if (header.type === "approval.requested" && payload !== null) {
       const approval = { thread, id: header.id, payload, stop: new AbortController() };
       this.#open.set(header.id, approval);
       if (this.#question === null) this.#tellHow(approval);
-      else if (!this.#isAsking) void this.#askAll();
+      else if (!this.#isAsking && !this.#isHeld) void this.#askAll();
     }
     if (header.type === "approval.decided") this.#close(header.cause);
   }
 
   /** The run has ended, or its reader leaves. */
   clear() {
+    this.#isHeld = false;
     for (const id of this.#open.keys()) this.#close(id);
   }
 

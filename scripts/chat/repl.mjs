@@ -32,9 +32,11 @@ function open(onInterrupt) {
   return input;
 }
 
-export async function converse({ session, renderer, onInterrupt }) {
+export async function converse({ session, renderer, onInterrupt, goesOn }) {
   const input = open(onInterrupt);
   prompt = input;
+  // From here on no line is lost, whatever is done before the first one is read.
+  const lines = input[Symbol.asyncIterator]();
   // Piped lines end before they are all answered, and a closed interface has no prompt.
   let closed = false;
   input.once("close", () => (closed = true));
@@ -53,8 +55,13 @@ export async function converse({ session, renderer, onInterrupt }) {
   };
   renderer.note(`thread ${session.thread}; /help shows commands`);
   input.setPrompt("> ");
-  input.prompt();
-  for await (const line of input) {
+  try {
+    if (goesOn) await session.takeUp();
+  } catch (error) {
+    renderer.problem(error.message);
+  }
+  if (!closed) input.prompt();
+  for await (const line of lines) {
     const text = line.trim();
     const [, name, argument = ""] = /^\/(\w+)\s*(.*)$/.exec(text) ?? [];
     try {

@@ -24,8 +24,9 @@ export class Session {
     return this.#thread;
   }
 
+  /** Of this terminal's own: a run that was only taken up goes on waiting when the terminal leaves. */
   get isBusy() {
-    return this.#active !== null;
+    return this.#active !== null && !this.#active.isTakenUp;
   }
 
   get isCancelling() {
@@ -60,6 +61,39 @@ export class Session {
     for (const { path, bytes } of items) this.#renderer.note(`${path}  ${bytes} bytes`);
   }
 
+  /** Says what waits for a person in a thread that is gone on with; null where nothing does. */
+  async showWaiting(hint) {
+    const { items } = await this.#api.openApprovals(this.#thread);
+    if (items.length === 0) return null;
+    this.#renderer.note(
+      `${items.length === 1 ? "a call waits" : `${items.length} calls wait`} for a person; ${hint}`,
+    );
+    return items;
+  }
+
+  /** What waits is asked about, and its run followed to the end. Without a terminal it is shown, with how to decide. */
+  async takeUp() {
+    const hint = this.#approvals.asks ? "Ctrl-C leaves it waiting" : "a message supersedes it";
+    const items = await this.showWaiting(hint);
+    if (items === null) return;
+    if (!this.#approvals.asks) {
+      for (const approval of items) {
+        const event = {
+          header: { type: "approval.requested", id: approval.approvalId },
+          payload: approval,
+        };
+        this.#renderer.frame("event", event);
+        this.#approvals.event(this.#thread, event);
+      }
+      this.#approvals.clear();
+      return;
+    }
+    const [{ runId, seq }] = items;
+    const stream = this.#api.streamOf(this.#thread, runId, seq - 1);
+    this.#approvals.hold();
+    await this.#follow({ runId, messageId: this.#messageId, stream }, true);
+  }
+
   /** Resolves with whether the run completed. */
   async ask(text) {
     await this.#open();
@@ -80,10 +114,10 @@ export class Session {
     this.#renderer.note("cleared; files and log stay");
   }
 
-  async #follow(receipt) {
+  async #follow(receipt, isTakenUp = false) {
     this.#messageId = receipt.messageId;
     const stop = new AbortController();
-    this.#active = { runId: receipt.runId, stop, cancelling: false };
+    this.#active = { runId: receipt.runId, stop, cancelling: false, isTakenUp };
     try {
       const ended = await followRun({
         api: this.#api,
@@ -93,6 +127,7 @@ export class Session {
           this.#active.runId ??= data.header?.run ?? null;
           this.#renderer.frame(kind, data);
           if (kind === "event") this.#approvals.event(this.#thread, data);
+          if (kind === "caught_up") this.#approvals.release();
         },
       });
       const { runId } = this.#active;

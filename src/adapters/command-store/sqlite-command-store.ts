@@ -30,8 +30,4 @@ export class SqliteCommandStore implements CommandStore {
       command.at,
     );
   }
-
-  prune(before: number): number {
-    return this.#sql.exec("DELETE FROM commands WHERE at < ? RETURNING key", before).length;
-  }
 }

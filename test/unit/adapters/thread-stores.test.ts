@@ -21,13 +21,6 @@ describe("receipts", () => {
     expect(() => store.put("k", { bodyDigest: "e", receipt, at: 6 })).toThrow();
     expect(store.get("k")?.bodyDigest).toBe("d");
   });
-
-  test("[K2] pruning forgets what is older and nothing else", () => {
-    const store = new SqliteCommandStore(database());
-    for (const at of [1, 2, 3]) store.put(`k${at}`, { bodyDigest: "d", receipt, at });
-    expect(store.prune(3)).toBe(2);
-    expect([1, 2, 3].map((at) => store.get(`k${at}`)?.at ?? null)).toEqual([null, null, 3]);
-  });
 });
 
 test("[P3] blocks come back in order, per attempt's request, and deleting one leaves the other", () => {
