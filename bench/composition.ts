@@ -6,14 +6,18 @@ import { ZodJsonSchemas } from "../src/adapters/json-schema/zod-json-schemas.ts"
 import { THREAD_CATALOGUE } from "../src/kernel/event-upcast.ts";
 import type { AgentDefinition } from "../src/ports/agent-definition.ts";
 import type { Model } from "../src/ports/model.ts";
+import type { RoutePrice } from "../src/ports/prices.ts";
 import type { Sandbox } from "../src/ports/sandbox.ts";
 import { socketProtocol } from "../src/protocols/websocket/encode.ts";
-import { DEFAULT_HOOKS, NO_PRICES } from "../src/runner/default-hooks.ts";
+import { DEFAULT_HOOKS } from "../src/runner/default-hooks.ts";
 
 const NO_SANDBOX: Sandbox = {
   id: "none",
   run: () => Promise.reject(new Error("the bench runs no code")),
 };
+
+/** Known, so that caps are checked as in a deployment, and never reached, however long a bench runs. */
+const FREE: RoutePrice = { version: "bench", inputMicrosPerMillion: 0, outputMicrosPerMillion: 0 };
 
 export function composeBench(agent: AgentDefinition, model: Model): ThreadComposition {
   return {
@@ -24,7 +28,7 @@ export function composeBench(agent: AgentDefinition, model: Model): ThreadCompos
     models: { resolve: () => model },
     sandbox: NO_SANDBOX,
     schemas: new ZodJsonSchemas(),
-    prices: () => NO_PRICES,
+    prices: () => ({ price: () => FREE }),
     hooks: () => DEFAULT_HOOKS,
     inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
     socketProtocol,

@@ -4,6 +4,8 @@ import { Chat } from "./client.mjs";
 import { each, median, order, pause, range, round, script, STEPS } from "./contenders.mjs";
 
 const KILL_AT = 10;
+/** A step long enough for a contender to keep the first half of its text. */
+const WORDS = 30;
 const LOST_AFTER_MS = 60_000;
 const LAST_FRAME_MS = 5_000;
 
@@ -32,7 +34,7 @@ async function killed({ server, desk, contender, where, index }) {
   const ended = chat.run(
     script({
       report,
-      words: where === "text" ? 3 : 0,
+      words: where === "text" ? WORDS : 0,
       holdTextAt: where === "text" ? KILL_AT : null,
     }),
   );

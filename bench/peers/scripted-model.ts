@@ -70,7 +70,8 @@ async function* parts(
   const isLast = settled >= steps;
   yield { type: "stream-start", warnings: [] };
   yield* text(isLast ? FINAL_WORDS : stepWords(step, words), async (index) => {
-    if (holdTextAt === step && !isLast && index === 1) await tell(report, "text", step);
+    const isHalf = index === Math.floor(words / 2);
+    if (holdTextAt === step && !isLast && isHalf) await tell(report, "text", step);
   });
   if (!isLast) yield* call(step, report);
   yield {
