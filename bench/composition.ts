@@ -19,6 +19,22 @@ const NO_SANDBOX: Sandbox = {
 /** Known, so that caps are checked as in a deployment, and never reached, however long a bench runs. */
 const FREE: RoutePrice = { version: "bench", inputMicrosPerMillion: 0, outputMicrosPerMillion: 0 };
 
+/** No key, so nothing is anchored: anchors are no part of a step. */
+const NO_ANCHORS = {
+  put: async () => [],
+  list: async () => [],
+  newest: async () => null,
+  logs: async () => [],
+  ofThread: async () => [],
+};
+const UNSIGNED: ThreadComposition["audit"] = {
+  signer: null,
+  keys: [],
+  check: { verify: async () => false },
+  anchors: NO_ANCHORS,
+  copies: NO_ANCHORS,
+};
+
 export function composeBench(agent: AgentDefinition, model: Model): ThreadComposition {
   return {
     catalogue: THREAD_CATALOGUE,
@@ -32,6 +48,7 @@ export function composeBench(agent: AgentDefinition, model: Model): ThreadCompos
     hooks: () => DEFAULT_HOOKS,
     inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
     socketProtocol,
+    audit: UNSIGNED,
     versions: { promoted: async () => null },
     directory: {
       register: async (record) => record,

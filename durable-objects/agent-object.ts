@@ -23,6 +23,7 @@ import type { Json } from "#shared/json.ts";
 import { ok } from "#shared/result.ts";
 import * as approvals from "./agent/approvals.ts";
 import { checkScope } from "./agent/access.ts";
+import * as audit from "./agent/audit.ts";
 import { toByteStream } from "./agent/frame-stream.ts";
 import { replyWith } from "./agent/refusals.ts";
 import { takeSnapshot } from "./agent/sockets/snapshot.ts";
@@ -148,6 +149,24 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
       const scope = checkScope(caller, "audit");
       return scope.ok ? ok(reads.exportEvents(host, page)) : scope;
     });
+  }
+
+  async auditBounds(caller: Caller): ReturnType<ThreadStub["auditBounds"]> {
+    return this[ACCESS].read(caller, (host) => {
+      const scope = checkScope(caller, "audit");
+      return scope.ok ? ok(audit.bounds(host)) : scope;
+    });
+  }
+
+  async verifyLog(caller: Caller, after: number): ReturnType<ThreadStub["verifyLog"]> {
+    return audit.verify(await this[ACCESS].ready(), caller, after);
+  }
+
+  async explainRun(
+    caller: Caller,
+    request: PageRequest & { readonly runId: string },
+  ): ReturnType<ThreadStub["explainRun"]> {
+    return this[ACCESS].read(caller, (host) => audit.explain(host, caller, request));
   }
 
   async files(caller: Caller, prefix: string): Promise<Reply<readonly FileStat[]>> {

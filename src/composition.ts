@@ -5,6 +5,9 @@
  * product asks whether it is being tested (Z6).
  */
 import { CachedPromotedAgents } from "#adapters/agent-versions/cached-promoted-agents.ts";
+import { D1AnchorStore } from "#adapters/anchors/d1-anchor-store.ts";
+import { R2AnchorCopies } from "#adapters/anchors/r2-anchor-copies.ts";
+import { WebCryptoCheck } from "#adapters/signing/web-crypto-signing.ts";
 import { D1AgentVersions } from "#adapters/agent-versions/d1-agent-versions.ts";
 import { D1ApprovalInbox } from "#adapters/approval-inbox/d1-approval-inbox.ts";
 import { createDynamicWorkerSandbox } from "#adapters/sandbox/dynamic-worker-sandbox.ts";
@@ -20,7 +23,8 @@ import { D1KeyStore } from "#adapters/key-store/d1-key-store.ts";
 import { createModelDirectory, toModelConfig } from "#adapters/model/model-directory.ts";
 import { WorkersAiModel } from "#adapters/model/workers-ai-model.ts";
 import { PriceTable } from "#adapters/prices/price-table.ts";
-import { toEventLine, toManifestLine } from "#audit/export.ts";
+import { ExportWriter } from "#audit/export-writer.ts";
+import { toJwk } from "#audit/key-set.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
 import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
 import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
@@ -37,6 +41,7 @@ import { DEFAULT_HOOKS } from "#runner/default-hooks.ts";
 import { DEFAULT_IDLE_MS } from "#runner/model-stream.ts";
 import { toObjectName } from "#shared/ids.ts";
 import { parseEnv, type Config, type Env } from "./env.ts";
+import { parseSigning } from "./signing-env.ts";
 
 /** What a test build puts in the place of a deployment's own. */
 export type Overrides = Partial<ThreadComposition>;
@@ -70,6 +75,12 @@ export function composeThread(
     versions: new D1AgentVersions(env.DB),
     archive: new R2BlobArchive(env.BLOBS),
     socketProtocol,
+    audit: {
+      ...parseSigning(env),
+      check: new WebCryptoCheck(),
+      anchors: new D1AnchorStore(env.DB),
+      copies: new R2AnchorCopies(env.BLOBS),
+    },
     report: (incident) => writeLine(JSON.stringify({ type: "incident", ...incident })),
     idleMs: DEFAULT_IDLE_MS,
     heartbeatMs: config.heartbeatMs,
@@ -87,6 +98,7 @@ export function composeApp(
   const { defaultRoute } = config;
   const versions = new D1AgentVersions(env.DB);
   const clock = new SystemClock();
+  const signing = parseSigning(env);
   return createApp({
     gateway: composeGateway(env),
     directory: new D1Directory(env.DB),
@@ -102,7 +114,13 @@ export function composeApp(
       manifest,
       definition: definitionHash(manifest, hasher),
     })),
-    exportFormat: { toManifestLine, toEventLine },
+    auditExport: new ExportWriter({
+      ...signing,
+      anchors: new D1AnchorStore(env.DB),
+      hasher,
+      clock,
+    }),
+    keySet: { keys: signing.keys.map(toJwk) },
     clock,
     ids: new RandomIds(),
     hasher,

@@ -28,6 +28,8 @@ export interface Env {
   readonly HOLDFAST_MODEL_API_KEY?: string;
   readonly HOLDFAST_SCRIPTED_PACE_MS?: string;
   readonly HOLDFAST_TOKEN_SECRET?: string;
+  readonly HOLDFAST_SIGNING_KEY?: string;
+  readonly HOLDFAST_RETIRED_KEYS?: string;
   readonly HOLDFAST_SANDBOX?: string;
   readonly HOLDFAST_HEARTBEAT_MS?: string;
   readonly HOLDFAST_ALLOWED_ORIGINS?: string;

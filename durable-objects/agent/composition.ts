@@ -14,6 +14,7 @@ import type { TenantPrices } from "#ports/prices.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
 import type { SocketProtocol } from "#ports/socket-protocol.ts";
 import type { HookFactory } from "#runner/gate-hooks.ts";
+import type { AuditParts } from "./audit.ts";
 
 export interface ThreadComposition {
   /** The events this build knows, and the tables it expects: a log or schema that is newer opens read-only (L6). */
@@ -32,6 +33,7 @@ export interface ThreadComposition {
   readonly versions: Pick<AgentVersions, "promoted">;
   readonly archive: BlobArchive;
   readonly socketProtocol: SocketProtocol;
+  readonly audit: AuditParts;
   /** What an operator has to know and nobody is there to be told: never contents, never secrets. */
   readonly report: (incident: {
     readonly event: string;

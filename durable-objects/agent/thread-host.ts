@@ -36,6 +36,7 @@ import { canonicalJson, utf8, type Json } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
 import { openLog, openStorage, type OpenStorage } from "#durable-objects/object-storage.ts";
 import { checkAccess } from "./access.ts";
+import { threadAnchors, type AuditParts } from "./audit.ts";
 import type { ThreadComposition } from "./composition.ts";
 import {
   archiveConsumer,
@@ -117,6 +118,10 @@ export class ThreadHost {
     return this.#composition.clock.now();
   }
 
+  get audit(): AuditParts {
+    return this.#composition.audit;
+  }
+
   get schemas(): JsonSchemas {
     return this.#composition.schemas;
   }
@@ -170,12 +175,16 @@ export class ThreadHost {
    */
   async drainOutbox(): Promise<boolean> {
     if (!this.log.mode.writable) return false;
-    const { directory, archive, inbox } = this.#composition;
+    const { directory, archive, inbox, audit, clock } = this.#composition;
     const owner = this.runtime.state.owner ?? "";
+    const { logId } = this.log;
+    const conflict = (message: string): void =>
+      this.#composition.report({ event: "anchor_conflict", object: logId, message });
     return this.log.drain([
       inboxConsumer({ ...this.address, owner }, inbox),
       directoryConsumer(this.address, directory),
       archiveConsumer({ ...this.#archived, blobs: this.storage.blobs, archive }),
+      ...threadAnchors({ logId, address: this.address }, audit, { clock, conflict }),
     ]);
   }
 

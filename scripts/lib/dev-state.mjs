@@ -1,5 +1,5 @@
 /**
- * What local development keeps under one directory: `state/` (the server's storage), `dev.env` (its secret),
+ * What local development keeps under one directory: `state/` (the server's storage), `dev.env` (its secrets),
  * `dev.json` (URL and key for the terminal client), `server.json` (the processes of the running server).
  * Starting again on the same directory goes on with everything in it; deleting it starts anew.
  */
@@ -7,6 +7,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, mustRun } from "./project.mjs";
+import { newSigningKey } from "./signing-key.mjs";
 
 export const DEV_CONFIG = "wrangler.dev.toml";
 const TENANT = "dev";
@@ -66,13 +67,21 @@ async function prepareDatabase(state, config, key) {
   await d1(state, ["execute", "DB", "--yes", "--command", sql.join("; ")], config);
 }
 
+/** A directory of an older version may lack one of them. */
+function prepareSecrets(state) {
+  const known = existsSync(state.env) ? readFileSync(state.env, "utf8") : "";
+  const missing = [];
+  if (!known.includes("HOLDFAST_TOKEN_SECRET="))
+    missing.push(`HOLDFAST_TOKEN_SECRET="${randomBytes(32).toString("base64url")}"\n`);
+  if (!known.includes("HOLDFAST_SIGNING_KEY="))
+    missing.push(`HOLDFAST_SIGNING_KEY='${JSON.stringify(newSigningKey())}'\n`);
+  if (missing.length > 0) writeFileSync(state.env, known + missing.join(""), PRIVATE);
+}
+
 /** Makes what is missing and nothing else. Returns the client's settings. */
 export async function prepareState(state, config = DEV_CONFIG) {
   mkdirSync(state.directory, { recursive: true });
-  if (!existsSync(state.env)) {
-    const secret = randomBytes(32).toString("base64url");
-    writeFileSync(state.env, `HOLDFAST_TOKEN_SECRET="${secret}"\n`, PRIVATE);
-  }
+  prepareSecrets(state);
   const known = readJson(state.client);
   const migrations = migrationsDigest();
   if (known?.migrations === migrations && existsSync(state.storage)) return known;

@@ -4,6 +4,7 @@
  *
  * Salt and payload are standard base64 with padding, or null once erased.
  */
+import { fromBase64, toBase64 } from "#shared/base64.ts";
 import { canonicalJson, type Json, type JsonObject } from "#shared/json.ts";
 import { err, type Result } from "#shared/result.ts";
 import type { EventLog, LogHead, RawEvent } from "#ports/event-log.ts";
@@ -53,8 +54,8 @@ export function toEventLine(event: RawEvent): string {
     seq,
     header,
     hash,
-    salt: toBase64(event.salt),
-    payload: toBase64(event.payload),
+    salt: event.salt === null ? null : toBase64(event.salt),
+    payload: event.payload === null ? null : toBase64(event.payload),
   });
 }
 
@@ -105,29 +106,15 @@ function parseEventLine(line: string): RawEvent | null {
   const fields = parseObject(line);
   if (fields === null) return null;
   const { seq, header, hash } = fields;
-  const salt = fromBase64(fields["salt"]);
-  const payload = fromBase64(fields["payload"]);
+  const salt = fromText(fields["salt"]);
+  const payload = fromText(fields["payload"]);
   if (typeof seq !== "number" || typeof header !== "string" || typeof hash !== "string")
     return null;
   return salt === undefined || payload === undefined ? null : { seq, header, hash, salt, payload };
 }
 
-/** Whole groups of three bytes, so that the pieces of a large payload join without padding between. */
-const BASE64_SLICE = 24_576;
-
-function toBase64(bytes: Uint8Array | null): string | null {
-  if (bytes === null) return null;
-  let text = "";
-  for (let at = 0; at < bytes.byteLength; at += BASE64_SLICE) {
-    text += btoa(String.fromCharCode(...bytes.subarray(at, at + BASE64_SLICE)));
-  }
-  return text;
-}
-
-/** Undefined for what is neither null nor strict base64: `atob` alone would forgive blanks and missing padding. */
-function fromBase64(value: Json | undefined): Uint8Array | null | undefined {
+/** Undefined for what is neither null nor strict base64. */
+function fromText(value: Json | undefined): Uint8Array | null | undefined {
   if (value === null) return null;
-  if (typeof value !== "string" || value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value))
-    return undefined;
-  return Uint8Array.from(atob(value), (character) => character.charCodeAt(0));
+  return typeof value === "string" ? (fromBase64(value) ?? undefined) : undefined;
 }

@@ -53,32 +53,78 @@ export function verifyChain(
   hasher: Hasher,
   bounds: ChainBounds = {},
 ): Result<ChainReport, ChainFailure> {
-  let last: LogHead = bounds.base ?? { seq: 0, hash: GENESIS_HASH };
-  let logId = bounds.logId ?? null;
-  let count = 0;
-  let erased = 0;
+  const walk = new ChainWalk(hasher, bounds);
   for (const event of events) {
-    const seq = last.seq + 1;
-    if (event.seq !== seq) return err({ seq, reason: "seq_unexpected" });
-    if (!event.header.isWellFormed() || hasher.sha256(utf8(event.header)) !== event.hash)
-      return err({ seq, reason: "hash_mismatch" });
-    const header = parseHeader(event.header);
-    const reason =
-      header === null
-        ? "header_invalid"
-        : (findFault(header, event, { last, logId }) ?? findPayloadFault(header, event, hasher));
-    if (header === null || reason !== null) return err({ seq, reason: reason ?? "header_invalid" });
-    logId = header.logId;
-    last = { seq, hash: event.hash };
-    count += 1;
-    if (event.salt === null) erased += 1;
+    const seq = walk.last.seq + 1;
+    const reason = walk.take(event);
+    if (reason !== null) return err({ seq, reason });
   }
-  const { head } = bounds;
-  if (head !== undefined && head.seq > last.seq)
-    return err({ seq: last.seq + 1, reason: "head_mismatch" });
-  if (head !== undefined && (head.seq !== last.seq || head.hash !== last.hash))
-    return err({ seq: last.seq, reason: "head_mismatch" });
-  return ok({ logId, head: last, events: count, erased });
+  const { last, logId, events: count, erased } = walk;
+  const fault = bounds.head === undefined ? null : findHeadFault(last, bounds.head);
+  return fault === null ? ok({ logId, head: last, events: count, erased }) : err(fault);
+}
+
+/** The chain ends at `last`; null when that is where it must end. */
+export function findHeadFault(last: LogHead, head: LogHead): ChainFailure | null {
+  if (head.seq > last.seq) return { seq: last.seq + 1, reason: "head_mismatch" };
+  const isHead = head.seq === last.seq && head.hash === last.hash;
+  return isHead ? null : { seq: last.seq, reason: "head_mismatch" };
+}
+
+/** One log, event by event, in constant memory. After a fault it stands where it was. */
+export class ChainWalk {
+  readonly #hasher: Hasher;
+  #last: LogHead;
+  #logId: string | null;
+  #events = 0;
+  #erased = 0;
+
+  constructor(hasher: Hasher, bounds: Pick<ChainBounds, "base" | "logId"> = {}) {
+    this.#hasher = hasher;
+    this.#last = bounds.base ?? { seq: 0, hash: GENESIS_HASH };
+    this.#logId = bounds.logId ?? null;
+  }
+
+  get last(): LogHead {
+    return this.#last;
+  }
+  get logId(): string | null {
+    return this.#logId;
+  }
+  get events(): number {
+    return this.#events;
+  }
+  get erased(): number {
+    return this.#erased;
+  }
+
+  /** Null when the event stands where it belongs and is what was written; its owner is checked where one is given. */
+  take(event: RawEvent, owner?: LogOwner): ChainFault | null {
+    const seq = this.#last.seq + 1;
+    if (event.seq !== seq) return "seq_unexpected";
+    const isHeader = event.header.isWellFormed();
+    if (!isHeader || this.#hasher.sha256(utf8(event.header)) !== event.hash) return "hash_mismatch";
+    const header = parseHeader(event.header);
+    if (header === null) return "header_invalid";
+    const chain = { last: this.#last, logId: this.#logId };
+    const fault =
+      findFault(header, event, chain) ??
+      (owner === undefined ? null : findOwnerFault(header, owner)) ??
+      findPayloadFault(header, event, this.#hasher);
+    if (fault !== null) return fault;
+    this.#logId = header.logId;
+    this.#last = { seq, hash: event.hash };
+    this.#events += 1;
+    if (event.salt === null) this.#erased += 1;
+    return null;
+  }
+}
+
+/** Whose log it is, as each header says. */
+export interface LogOwner {
+  readonly tenant: string;
+  readonly agent: string | null;
+  readonly thread: string | null;
 }
 
 interface VerifiableHeader {
@@ -86,6 +132,7 @@ interface VerifiableHeader {
   readonly seq: number;
   readonly prev: string;
   readonly payload: { readonly digest: string; readonly bytes: number };
+  readonly owner: JsonObject;
 }
 
 function parseHeader(text: string): VerifiableHeader | null {
@@ -96,7 +143,7 @@ function parseHeader(text: string): VerifiableHeader | null {
   const { digest, bytes } = payload;
   if (typeof logId !== "string" || typeof seq !== "number" || typeof prev !== "string") return null;
   if (typeof digest !== "string" || typeof bytes !== "number") return null;
-  return { logId, seq, prev, payload: { digest, bytes } };
+  return { logId, seq, prev, payload: { digest, bytes }, owner: header };
 }
 
 /** Null for anything but one JSON object. */
@@ -117,6 +164,12 @@ function findFault(
   if (header.seq !== event.seq) return "seq_mismatch";
   if (chain.logId !== null && header.logId !== chain.logId) return "log_mismatch";
   return header.prev === chain.last.hash ? null : "prev_mismatch";
+}
+
+function findOwnerFault({ owner: named }: VerifiableHeader, owner: LogOwner): ChainFault | null {
+  const { tenant, agent, thread } = named;
+  const isOwner = tenant === owner.tenant && agent === owner.agent && thread === owner.thread;
+  return isOwner ? null : "log_mismatch";
 }
 
 /** An erased payload is no fault: the header still says what it was the digest of. */

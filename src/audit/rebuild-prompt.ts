@@ -38,27 +38,55 @@ export function rebuildPrompt(
   const event = log.get(seq);
   if (event?.type !== "model.requested" || event.payload === null)
     return err({ reason: "not_a_request" });
+  return rebuildRequest(log, hasher, { event, pin: findPin(log, event) });
+}
+
+/** For whoever rebuilds many requests of one run, whose pin is one. */
+export function rebuildRequest(
+  log: ThreadLog,
+  hasher: Hasher,
+  { event, pin }: { readonly event: ModelRequested; readonly pin: FoundPin | null },
+): Result<RebuiltPrompt, RebuildRefusal> {
+  if (event.payload === null) return err({ reason: "not_a_request" });
   const { compiler, digest: recorded } = event.payload;
   if (compiler !== COMPILER_VERSION) return err({ reason: "compiler_unknown", compiler });
-  const refs = followRefs((at) => log.get(at), event);
-  if (refs === null) return err({ reason: "references_broken" });
-  const pin = findPin(log, event);
+  const read = remember((at) => log.get(at));
+  const refs = followRefs(read, event);
+  // What was pruned cannot be compiled; what was erased can, to another digest.
+  if (refs === null || refs.some(([at]) => read(at) === null))
+    return err({ reason: "references_broken" });
   if (pin === null) return err({ reason: "pin_missing" });
-  const compiled = new PromptCompiler(hasher, (at) => log.get(at)).compile({
-    ...pin,
+  const { manifest, definition, output } = pin;
+  const compiled = new PromptCompiler(hasher, read).compile({
+    manifest,
+    definition,
+    output,
     window: refs,
   });
   return ok({ ...compiled, refs, recorded, intact: compiled.digest === recorded });
 }
 
-interface FoundPin {
+type ModelRequested = Extract<ThreadEvent, { readonly type: "model.requested" }>;
+
+function remember(read: (seq: number) => ThreadEvent | null): (seq: number) => ThreadEvent | null {
+  const known = new Map<number, ThreadEvent | null>();
+  return (seq) => {
+    const event = known.get(seq) ?? read(seq);
+    known.set(seq, event);
+    return event;
+  };
+}
+
+export interface FoundPin {
+  /** Of `definition.pinned`. */
+  readonly seq: number;
   readonly manifest: AgentManifest;
   readonly definition: string;
   readonly output: OutputSpec | null;
 }
 
 /** The newest pin of the run's definition before the request, and the output that the run's first input asked for. */
-function findPin(log: ThreadLog, event: ThreadEvent): FoundPin | null {
+export function findPin(log: ThreadLog, event: ThreadEvent): FoundPin | null {
   const { definition, run } = event.header;
   if (definition === null) return null;
   let firstInput: number | null = null;
@@ -77,7 +105,9 @@ function findPin(log: ThreadLog, event: ThreadEvent): FoundPin | null {
         before.payload !== null &&
         firstInput !== null
       ) {
-        return { manifest: before.payload.manifest, definition, output: outputOf(log, firstInput) };
+        const { manifest } = before.payload;
+        const { seq } = before.header;
+        return { seq, manifest, definition, output: outputOf(log, firstInput) };
       }
     }
   }

@@ -101,3 +101,23 @@ export const threads = sqliteTable(
     index("threads_by_tenant").on(table.tenant, table.createdAt),
   ],
 );
+
+/** Signed heads of logs (H2). What a row says is signed; a row that was changed no longer verifies. */
+export const anchors = sqliteTable(
+  "anchors",
+  {
+    tenant: text("tenant").notNull(),
+    logId: text("log_id").notNull(),
+    seq: integer("seq").notNull(),
+    agent: text("agent"),
+    thread: text("thread"),
+    hash: text("hash").notNull(),
+    at: integer("at").notNull(),
+    keyId: text("key_id").notNull(),
+    signature: text("signature").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenant, table.logId, table.seq] }),
+    index("anchors_by_thread").on(table.tenant, table.agent, table.thread),
+  ],
+);

@@ -27,16 +27,27 @@ export interface AppDeps
   extends
     AuthDeps,
     ThreadAccessDeps,
-    Pick<RestDeps, "agents" | "builder" | "exportFormat" | "inbox" | "promoted" | "versions"> {
+    Pick<RestDeps, "agents" | "builder" | "auditExport" | "inbox" | "promoted" | "versions"> {
   readonly log: RequestLog;
   /** Serves the built static files: `/app/*` is the page, `/swagger/*` is swagger-ui-dist. Null where there are none. */
   readonly assets: ((request: Request) => Promise<Response>) | null;
   /** Origins of pages that may open sockets, besides this one. */
   readonly allowedOrigins: readonly string[];
   readonly rates: Rates;
+  /** Public keys by which exports are verified, as a JWKS. */
+  readonly keySet: object;
 }
 
-const PUBLIC_PATHS = ["/", "/healthz", "/v1/openapi.json", "/v1/reference", "/v1/reference.js"];
+/** Where verifiers look for a service's keys. */
+const KEY_SET_PATH = "/.well-known/jwks.json";
+const PUBLIC_PATHS = [
+  "/",
+  "/healthz",
+  KEY_SET_PATH,
+  "/v1/openapi.json",
+  "/v1/reference",
+  "/v1/reference.js",
+];
 
 /** Throws AppError `config_invalid` when the token secret is too short. Build it once per isolate: it holds caches. */
 export function createApp(deps: AppDeps): Hono<RestEnv> {
@@ -49,6 +60,9 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
   app.use(aroundRequest(deps));
   mountPage(app, deps.assets);
   app.get("/healthz", (c) => c.json({ ok: true }));
+  app.get(KEY_SET_PATH, (c) =>
+    c.json(deps.keySet, 200, { "cache-control": "public, max-age=300" }),
+  );
   app.get("/v1/openapi.json", (c) => c.json(rest.openApi()));
   app.get("/v1/reference", (c) =>
     c.html(REFERENCE_PAGE, 200, { "content-security-policy": REFERENCE_CSP }),

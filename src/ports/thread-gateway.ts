@@ -19,6 +19,8 @@ import type {
 } from "#kernel/events.ts";
 import type { OutputSpec } from "./model.ts";
 import type { FileStat } from "./workspace.ts";
+import type { LogBounds } from "./audit-export.ts";
+import type { ExplanationView, VerificationView } from "./audit-views.ts";
 import type { EventHeader, RawEvent } from "./event-log.ts";
 import type { AgentName, TenantId, ThreadAddress, ThreadId } from "#shared/ids.ts";
 
@@ -259,6 +261,15 @@ export interface ThreadStub {
   events(caller: Caller, page: PageRequest): Promise<Reply<Page<EventView>>>;
   /** Stored rows for verification; callers with scope `audit`. */
   export(caller: Caller, page: PageRequest): Promise<Reply<Page<RawEvent>>>;
+  /** What an export of this log holds now; callers with scope `audit`. */
+  auditBounds(caller: Caller): Promise<Reply<LogBounds>>;
+  /** Chain and signed heads of a bounded part behind `after`. The owner, or scope `audit`. */
+  verifyLog(caller: Caller, after: number): Promise<Reply<VerificationView>>;
+  /** Steps of a run behind seq `after`. The owner, or scope `audit`. */
+  explainRun(
+    caller: Caller,
+    request: PageRequest & { readonly runId: string },
+  ): Promise<Reply<ExplanationView>>;
   files(caller: Caller, prefix: string): Promise<Reply<readonly FileStat[]>>;
   readFile(
     caller: Caller,

@@ -9,6 +9,7 @@ import type { RunView } from "#ports/thread-gateway.ts";
 import directorySql from "../../migrations/d1/0000_directory.sql?raw";
 import approvalsSql from "../../migrations/d1/0001_approvals.sql?raw";
 import agentVersionsSql from "../../migrations/d1/0002_agent_versions.sql?raw";
+import anchorsSql from "../../migrations/d1/0003_anchors.sql?raw";
 
 interface ApiEnv {
   readonly DB: D1Database;
@@ -129,7 +130,7 @@ async function createTables(database: D1Database): Promise<void> {
     .prepare("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'")
     .first();
   if (present !== null) return;
-  const statements = `${directorySql}${approvalsSql}${agentVersionsSql}`
+  const statements = `${directorySql}${approvalsSql}${agentVersionsSql}${anchorsSql}`
     .split(";")
     .map((statement) => statement.trim())
     .filter((statement) => statement !== "");

@@ -3,7 +3,8 @@
  *
  * As in the object, every method asks first whether the caller may see the thread, and a foreign thread is a missing one.
  */
-import type { RawEvent } from "#ports/event-log.ts";
+import type { LogHead, RawEvent } from "#ports/event-log.ts";
+import type { ExplanationView, VerificationView } from "#ports/audit-views.ts";
 import type {
   Caller,
   Failure,
@@ -276,6 +277,21 @@ export class FakeGateway implements ThreadGateway {
         if (!caller.scopes.includes("audit")) return failure("forbidden");
         return ok(exportPage(thread, page.after));
       },
+      auditBounds: async (caller) => {
+        const thread = find("auditBounds", caller);
+        if (thread === null) return missing();
+        if (!caller.scopes.includes("audit")) return failure("forbidden");
+        return ok({ logId: "log_1", base: GENESIS, head: headOf(thread) });
+      },
+      verifyLog: async (caller, after) => {
+        const thread = find("verifyLog", caller);
+        return thread === null ? missing() : ok(verification(thread, after));
+      },
+      explainRun: async (caller, { runId }) => {
+        const thread = find("explainRun", caller);
+        if (thread === null) return missing();
+        return thread.runs.includes(runId) ? ok(explanation(runId)) : failure("not_found", "run");
+      },
       files: async (caller, prefix) => {
         const thread = find("files", caller);
         if (thread === null) return missing();
@@ -372,6 +388,26 @@ const MAIN = {
   createdAt: 1,
 } as const;
 const PER_PAGE = 2;
+
+const GENESIS = { seq: 0, hash: "0".repeat(64) };
+
+function headOf(thread: FakeThread): LogHead {
+  return { seq: thread.seq, hash: "f".repeat(64) };
+}
+
+/** Two events a part. */
+function verification(thread: FakeThread, after: number): VerificationView {
+  const to = Math.min(after + PER_PAGE, thread.seq);
+  const anchors = { verified: 1, inOneStore: 0, newest: null, signing: true };
+  const checked = { from: after + 1, to, events: to - after, erased: 0, fault: null, anchors };
+  const next = to < thread.seq ? to : null;
+  return { logId: "log_1", ok: true, base: GENESIS, head: headOf(thread), ...checked, next };
+}
+
+function explanation(runId: string): ExplanationView {
+  const none = { inputs: [], pin: null, steps: [], end: null, later: [], erased: 0, next: null };
+  return { logId: "log_1", runId, ...none };
+}
 
 function exportPage(thread: FakeThread, after: number): Page<RawEvent> {
   const last = Math.min(after + PER_PAGE, thread.seq);

@@ -10,7 +10,8 @@ import { CachedPromotedAgents } from "#adapters/agent-versions/cached-promoted-a
 import { D1AgentVersions } from "#adapters/agent-versions/d1-agent-versions.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import { createNodeD1 } from "./node-d1.ts";
-import { toEventLine, toManifestLine } from "#audit/export.ts";
+import { D1AnchorStore } from "#adapters/anchors/d1-anchor-store.ts";
+import { ExportWriter } from "#audit/export-writer.ts";
 import { createApp } from "#http/app.ts";
 import { trusted } from "#shared/ids.ts";
 import { utf8 } from "#shared/json.ts";
@@ -62,7 +63,9 @@ export function createTestApp(
   const keys = new MemoryKeyStore();
   const clock = new ManualClock();
   const hasher = new NodeHasher();
-  const versions = new D1AgentVersions(createNodeD1().d1);
+  const { d1 } = createNodeD1();
+  const versions = new D1AgentVersions(d1);
+  const anchors = new D1AnchorStore(d1);
   const builder = createAgentBuilder({
     tools: registeredTools(agents),
     defaultRoute: "embedded/scripted",
@@ -82,7 +85,8 @@ export function createTestApp(
     tokenSecret,
     ids: new SeededIds(),
     agents: [{ definition: "d".repeat(64), manifest: MANIFEST }],
-    exportFormat: { toManifestLine, toEventLine },
+    auditExport: new ExportWriter({ anchors, signer: null, keys: [], hasher, clock }),
+    keySet: { keys: [] },
     assets: null,
     allowedOrigins: ["https://app.example.com"],
     rates,

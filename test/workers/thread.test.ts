@@ -98,6 +98,9 @@ describe("a thread", () => {
       deleteFile: true,
       stream: true,
       erasePayload: true,
+      auditBounds: true,
+      verifyLog: true,
+      explainRun: true,
     };
     // Of the class and of the one that keeps its lifecycle: symbols are no names, so RPC cannot ask for them.
     const own = [ThreadAgent.prototype, ThreadObject.prototype]

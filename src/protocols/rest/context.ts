@@ -8,9 +8,9 @@ import type { ThreadAccess } from "#auth/thread-access.ts";
 import type { AgentManifest } from "#kernel/manifest.ts";
 import type { AgentBuilder, AgentVersions, PromotedAgents } from "#ports/agent-versions.ts";
 import type { ApprovalInbox } from "#ports/approval-inbox.ts";
+import type { AuditExport } from "#ports/audit-export.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { Directory } from "#ports/directory.ts";
-import type { LogHead, RawEvent } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { Ids } from "#ports/ids.ts";
 import type { Failure, Reply } from "#ports/thread-gateway.ts";
@@ -23,16 +23,6 @@ export interface AgentEntry {
   /** SHA-256 of the canonical manifest. */
   readonly definition: string;
   readonly manifest: AgentManifest;
-}
-
-/** Lines of an export, without their line feeds; the format belongs to the audit. */
-export interface ExportFormat {
-  toManifestLine(manifest: {
-    readonly logId: string;
-    readonly base: LogHead;
-    readonly head: LogHead;
-  }): string;
-  toEventLine(event: RawEvent): string;
 }
 
 export interface RestDeps {
@@ -50,7 +40,7 @@ export interface RestDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly hasher: Hasher;
-  readonly exportFormat: ExportFormat;
+  readonly auditExport: AuditExport;
 }
 
 export type RestEnv = {

@@ -6,6 +6,7 @@ import { closeRouter } from "./route.ts";
 import { addAgentVersionRoutes } from "./routes-agent-versions.ts";
 import { addAgentRoutes } from "./routes-agents.ts";
 import { addApprovalRoutes } from "./routes-approvals.ts";
+import { addAuditRoutes } from "./routes-audit.ts";
 import { addEventRoutes } from "./routes-events.ts";
 import { addFileRoutes } from "./routes-files.ts";
 import { addBranchRoutes } from "./routes-branches.ts";
@@ -32,6 +33,7 @@ export function createRestApi(deps: RestDeps): RestApi {
   addFileRoutes(router, deps);
   addTicketRoutes(router, deps);
   addApprovalRoutes(router, deps);
+  addAuditRoutes(router, deps);
   closeRouter(router);
   api.openAPIRegistry.registerComponent("securitySchemes", "bearer", {
     type: "http",

@@ -1,9 +1,9 @@
 import { getTableConfig } from "drizzle-orm/sqlite-core";
 import { expect, it } from "vitest";
-import { agentVersions, apiKeys, approvals, tenants, threads } from "#db/d1-schema.ts";
+import { agentVersions, anchors, apiKeys, approvals, tenants, threads } from "#db/d1-schema.ts";
 import { createNodeD1 } from "#test/support/node-d1.ts";
 
-const TABLES = [tenants, apiKeys, agentVersions, approvals, threads].map((table) =>
+const TABLES = [tenants, apiKeys, agentVersions, anchors, approvals, threads].map((table) =>
   getTableConfig(table),
 );
 

@@ -30,6 +30,8 @@ function actionsOn(thread: string): readonly Action[] {
     ["PUT", `${thread}/files/data.csv`, { body: "x" }],
     ["DELETE", `${thread}/files/data.csv`],
     ["GET", `${thread}/export`],
+    ["GET", `${thread}/verify`],
+    ["GET", `${thread}/runs/run_1/explain`],
     ["POST", `${thread}/events/1/erase`],
   ];
 }
