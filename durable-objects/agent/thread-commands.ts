@@ -1,4 +1,5 @@
 /** Thread commands: what a caller asks for, as commands of the kernel, with their idempotency bodies (K2). */
+import { withExtras } from "#authoring/caller-tool.ts";
 import type { Receipt } from "#kernel/commands.ts";
 import { canErase } from "#kernel/erasure.ts";
 import type { Caller, FileUpload, Reply, SendMessage, ThreadView } from "#ports/thread-gateway.ts";
@@ -46,14 +47,19 @@ export function send(
   request: Keyed & { readonly message: SendMessage },
 ): Reply<Receipt> {
   const { message, idempotencyKey } = request;
-  const { definition } = host;
-  if (definition === null) return err(UNDEPLOYED);
+  if (host.definition === null) return err(UNDEPLOYED);
+  const { extras = null } = message;
+  const extended = extras === null ? ok(host.definition) : withExtras(host.definition, extras);
+  if (!extended.ok) return refuse("invalid_request", extended.error);
+  const definition = extended.value;
   const { ids } = host.storage;
   const { text, delivery, output } = message;
   const body: Json = {
     text,
     delivery,
     output: output === null ? null : { name: output.name, schema: output.schema },
+    // A message without extras has the digest that it always had.
+    ...(extras === null ? {} : { extras: extras as unknown as Json }),
   };
   return host.submit(
     caller,
@@ -66,6 +72,8 @@ export function send(
       output,
       manifest: definition.manifest,
       definition: host.definitionOf(definition),
+      separate: extras !== null,
+      history: extras?.history ?? null,
     },
     { idempotencyKey, body },
   );

@@ -17,11 +17,12 @@ import { RunsProjection } from "#adapters/projections/runs-projection.ts";
 import { SqliteStreamBlocks } from "#adapters/stream-blocks/sqlite-stream-blocks.ts";
 import type { ObjectStorage } from "#adapters/sql/object-sqlite.ts";
 import { SqliteWorkspace } from "#adapters/workspace/sqlite-workspace.ts";
+import { callerTool, isCallerPin } from "#authoring/caller-tool.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
 import { registeredTools, toDefinition } from "#authoring/stored-agent.ts";
 import type { CommandContext, Receipt, ThreadCommand } from "#kernel/commands.ts";
 import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
-import { firstExpiry, isWaitingForHumans } from "#kernel/state.ts";
+import { firstExpiry, isWaitingForHumans, pinOf } from "#kernel/state.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { EventLog } from "#ports/event-log.ts";
 import type { JsonSchemas } from "#ports/json-schema.ts";
@@ -212,6 +213,10 @@ export class ThreadHost {
 
   /** A run of a stored agent finds its tools after a restart too, before anybody asked which version is promoted. */
   #tool(name: string): Tool | null {
+    const { run } = this.runtime.state;
+    const pinned = run === null ? null : pinOf(this.runtime.state, run.definition);
+    const brought = pinned?.manifest.tools.find((pin) => pin.name === name && isCallerPin(pin));
+    if (brought !== undefined) return callerTool(brought);
     const { agents } = this.#composition;
     const code = agents.get(this.address.agent);
     return (code?.tools ?? registeredTools(agents.values())).get(name) ?? null;

@@ -16,6 +16,7 @@ import type { RequestLog } from "#observability/request-log.ts";
 import type { RestDeps, RestEnv } from "#protocols/rest/context.ts";
 import { refuse } from "#protocols/rest/context.ts";
 import { failure, rateLimited } from "#protocols/rest/errors.ts";
+import { createOpenAiApi } from "#protocols/openai/routes.ts";
 import { createRestApi } from "#protocols/rest/routes.ts";
 import { mountPage, ownHeaders } from "./page.ts";
 import { REFERENCE_CSP, REFERENCE_PAGE, REFERENCE_SCRIPT } from "./pages.ts";
@@ -79,6 +80,14 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
   }
   app.use("/v1/*", requirePrincipal(authenticate, limits));
   app.route("/v1", rest.api);
+  const openai = createOpenAiApi(
+    { ...deps, threads, authenticate, deferTo, limits },
+    (c, heard) => {
+      c.set("principal", heard.principal);
+      c.set("route", heard.route);
+    },
+  );
+  app.route("/openai/v1", openai);
   mountSockets(app, { ...deps, threads, tickets, authenticate, deferTo, limits });
   app.notFound((c) => refuse(c, failure("not_found")));
   app.onError((error, c) => {

@@ -31,6 +31,10 @@ export type ThreadCommand =
       /** The agent as registered now; the run that starts is pinned to it. */
       readonly manifest: AgentManifest;
       readonly definition: string;
+      /** Its run is not the agent's ordinary one: it joins no other. Absent: it may. */
+      readonly separate?: boolean;
+      /** Put before the message; refused as `run_active` while a run is live. Absent: nothing. */
+      readonly history?: string | null;
     }
   | { readonly type: "cancel_run"; readonly runId: string; readonly reason: string }
   | {

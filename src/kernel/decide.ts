@@ -85,14 +85,16 @@ function sendMessage(
   if (again !== null) return ok({ drafts: [], receipt: again });
   const { run, queue } = state;
   const busy = run?.runId ?? queue[0]?.runId ?? null;
-  if (busy !== null && command.delivery === "reject")
+  const { separate = false, history = null } = command;
+  if (busy !== null && (command.delivery === "reject" || history !== null))
     return err({ reason: "run_active", runId: busy });
   const limit = command.manifest.limits.maxQueuedInputs;
   // Nothing but a person moves such a run, so the message does: queued or steering, it is answered next (A6).
   const isNext = run !== null && isWaitingForHumans(run) && command.delivery !== "interrupt";
   const superseded = isNext ? supersede(run, actor) : [];
-  // One run has one output: a message that asks for its own gets its own run.
-  if (run !== null && (command.delivery === "steer" || isNext) && command.output === null) {
+  // One run has one output and one set of tools: a message that brings its own gets its own run.
+  const mayJoin = command.output === null && !separate;
+  if (run !== null && (command.delivery === "steer" || isNext) && mayJoin) {
     if (run.steering.length >= limit) return err({ reason: "queue_full", limit });
     const input = received(command, { ...actor, ...runScope(run) });
     return ok({
@@ -114,6 +116,12 @@ function sendMessage(
       scope: pinned,
     });
   }
+  if (history !== null)
+    drafts.push({
+      type: "context.added",
+      payload: { kind: "history", text: history },
+      scope: actor,
+    });
   drafts.push(received(command, { ...actor, ...scope }));
   if (waits) return ok({ drafts, receipt: receipt(command, command.runId, "queued") });
   drafts.push({ type: "run.started", payload: { inputs: [state.seq + drafts.length] }, scope });

@@ -277,7 +277,7 @@ export interface ThreadEvents {
   readonly "plan.updated": { readonly items: readonly PlanItem[] };
   /** Text that the runtime puts before the model: an event first, prompt second (rule K12). */
   readonly "context.added": {
-    readonly kind: "reminder" | "repair" | "recall";
+    readonly kind: "reminder" | "repair" | "recall" | "history";
     readonly text: string;
   };
   readonly "branch.started": BranchChange & {

@@ -6,7 +6,7 @@
  * `not_found`. Everything crossing is structured-clonable; no method shares a name with a member of the SDK base class. Rejections come back as values, because class identity does
  * not survive RPC.
  */
-import type { Json } from "#shared/json.ts";
+import type { Json, JsonObject } from "#shared/json.ts";
 import type { ErrorCode } from "#shared/errors.ts";
 import type { Result } from "#shared/result.ts";
 import type { Receipt } from "#kernel/commands.ts";
@@ -46,6 +46,23 @@ export interface SendMessage {
   readonly output: OutputSpec | null;
   /** Client's own message id, or null to have one minted; the same id again is the same message (K2). */
   readonly messageId: string | null;
+  /** Makes the message a run of its own (P60). Absent: none. */
+  readonly extras?: RunExtras;
+}
+/** A function that the caller carries out itself: the run waits for its result (P60). */
+export interface CallerTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of an object. */
+  readonly inputSchema: JsonObject;
+}
+/** What a caller adds to the one run that its message begins. */
+export interface RunExtras {
+  readonly tools: readonly CallerTool[];
+  /** Behind the agent's own, which they cannot replace; null for none. */
+  readonly instructions: string | null;
+  /** What was said elsewhere before, as the caller tells it; null for nothing. */
+  readonly history: string | null;
 }
 export type RunStatus = "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
 

@@ -72,6 +72,8 @@ const CROSSINGS: readonly Planted[] = [
   crossing("src/protocols/a2a", "#runner/x.ts"),
   crossing("src/protocols/ag-ui", "#kernel/x.ts"),
   crossing("src/protocols/openai", "ai"),
+  crossing("src/protocols/openai", "#protocols/rest/routes.ts"),
+  crossing("src/protocols/common", "#protocols/rest/errors.ts"),
   crossing("src/http", "#runner/x.ts"),
   crossing("durable-objects", "#protocols/rest/wire.ts"),
   crossing("durable-objects/agent", "#http/app.ts"),

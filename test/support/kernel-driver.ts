@@ -158,7 +158,13 @@ export class KernelDriver {
 
   send(
     text: string,
-    options: { delivery?: Delivery; messageId?: string; output?: OutputSpec | null } = {},
+    options: {
+      delivery?: Delivery;
+      messageId?: string;
+      output?: OutputSpec | null;
+      separate?: boolean;
+      history?: string;
+    } = {},
   ): Result<Omit<Receipt, "seq">, Rejection> {
     return this.command({
       type: "send_message",
@@ -169,6 +175,8 @@ export class KernelDriver {
       output: options.output ?? null,
       manifest: this.manifest,
       definition: this.definition,
+      separate: options.separate ?? false,
+      history: options.history ?? null,
     });
   }
 

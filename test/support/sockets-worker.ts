@@ -61,8 +61,12 @@ function lastUserText({ messages }: ModelRequest): string {
 }
 
 function lastResults({ messages }: ModelRequest): readonly string[] {
-  const last = messages.at(-1);
-  return last?.role === "tool" ? last.content.map(({ output }) => output) : [];
+  const before = messages.findLastIndex(({ role }) => role !== "tool");
+  return messages
+    .slice(before + 1)
+    .flatMap((message) =>
+      message.role === "tool" ? message.content.map(({ output }) => output) : [],
+    );
 }
 
 const refund = defineTool({

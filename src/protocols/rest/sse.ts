@@ -9,13 +9,12 @@
  */
 import type { StreamCursor } from "#ports/thread-gateway.ts";
 import { isJsonObject, utf8 } from "#shared/json.ts";
+import { FrameLines } from "#protocols/common/frame-lines.ts";
 import { failure, toProblem } from "./errors.ts";
 
 /** Proxies close a connection after 30 to 60 s of silence. */
 const KEEP_ALIVE_MS = 15_000;
 const RETRY_MS = 1_000;
-/** A frame holds one event, whose row may hold a few megabytes of text; what is longer is not a frame. */
-const MAX_FRAME_UNITS = 32 * 1024 * 1024;
 const FRAME_TYPES: ReadonlySet<string> = new Set(["event", "delta", "discard", "caught_up"]);
 
 export const EVENT_STREAM_HEADERS = {
@@ -111,46 +110,6 @@ export function formatCursor({ seq, attempt, offset }: StreamCursor): string {
 function isCursor(value: unknown): value is StreamCursor {
   if (!isJsonObject(value)) return false;
   return ["seq", "attempt", "offset"].every((part) => Number.isSafeInteger(value[part]));
-}
-
-/** Splits bytes into lines, across chunks and inside characters. */
-class FrameLines {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #decoder = new TextDecoder();
-  #buffer = "";
-  #scanned = 0;
-
-  constructor(frames: ReadableStream<Uint8Array>) {
-    this.#reader = frames.getReader();
-  }
-
-  /** Null at the end. Throws when the upstream breaks, which includes an end in the middle of a line. */
-  async next(): Promise<string | null> {
-    for (;;) {
-      const end = this.#buffer.indexOf("\n", this.#scanned);
-      if (end >= 0) return this.#take(end);
-      this.#scanned = this.#buffer.length;
-      if (this.#scanned > MAX_FRAME_UNITS) throw new RangeError("frame too long");
-      const { done, value } = await this.#reader.read();
-      if (!done) {
-        this.#buffer += this.#decoder.decode(value, { stream: true });
-        continue;
-      }
-      if (this.#buffer !== "") throw new TypeError("stream ended inside a frame");
-      return null;
-    }
-  }
-
-  async cancel(reason: unknown): Promise<void> {
-    await this.#reader.cancel(reason);
-  }
-
-  #take(end: number): string {
-    const line = this.#buffer.slice(0, end);
-    this.#buffer = this.#buffer.slice(end + 1);
-    this.#scanned = 0;
-    return line;
-  }
 }
 
 function everyInterval(intervalMs: number, tick: () => void): () => void {

@@ -135,6 +135,26 @@ describe("a message", () => {
     },
   );
 
+  test("[P60] that brings functions joins no other run", () => {
+    const driver = thread();
+    driver.send("one");
+    expect(value(driver.send("two", { delivery: "steer", separate: true })).disposition).toBe(
+      "queued",
+    );
+  });
+
+  test("[P61] comes behind the history that its client reports; while a run is live it is refused", () => {
+    const driver = thread();
+    driver.send("two", { history: "one" });
+    driver.pumpAll();
+    const texts = driver.prompts.at(-1)?.messages.map(({ content }) => JSON.stringify(content));
+    expect(texts?.[0]).toContain('kind=\\"history\\">\\none');
+    expect(texts?.[1]).toContain("two");
+    const before = driver.events.length;
+    expect(reason(driver.send("three", { history: "x" }))).toBe("run_active");
+    expect(driver.events).toHaveLength(before);
+  });
+
   test("[K18] pins a definition once, and a run keeps it when the agent changes under it", () => {
     const driver = thread();
     driver.send("one");

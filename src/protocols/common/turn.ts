@@ -1,0 +1,230 @@
+/**
+ * Turn: one caller's wait on one run, read from the thread's frames: from a position until the run ends or only people
+ * (or the caller itself) move it. Every protocol whose answers are turns encodes what this yields.
+ *
+ * Invariants:
+ * N1 The texts of a step add up to its recorded answer exactly, live or replayed; a `discard` says that what was given of
+ *    the step is void and begins again.
+ * N2 Exactly one end, and nothing after it. A stream that breaks off is `broken`, never a completion.
+ */
+import type { AnswerPart, ThreadEvents } from "#kernel/events.ts";
+import type { EventView, StreamCursor, StreamFrame } from "#ports/thread-gateway.ts";
+import { isJsonObject } from "#shared/json.ts";
+import { FrameLines } from "./frame-lines.ts";
+
+/** A call that waits, as it was made: a person's decision, or the caller's own result when `brought`. */
+export interface WaitingCall {
+  readonly approvalId: string;
+  readonly callId: string;
+  readonly name: string;
+  readonly argsText: string;
+  /** A tool that the caller brought along: its result is what is waited for (P60). */
+  readonly brought: boolean;
+  readonly question: string | null;
+}
+type Ended = "run.completed" | "run.failed" | "run.cancelled";
+export type TurnEnd =
+  | { readonly type: "completed"; readonly payload: ThreadEvents["run.completed"] | null }
+  | { readonly type: "failed"; readonly payload: ThreadEvents["run.failed"] | null }
+  | { readonly type: "cancelled"; readonly payload: ThreadEvents["run.cancelled"] | null }
+  | { readonly type: "waiting"; readonly calls: readonly WaitingCall[] }
+  | { readonly type: "running" }
+  | { readonly type: "broken" };
+export type TurnItem =
+  | {
+      readonly type: "text";
+      readonly step: number;
+      readonly text: string;
+      readonly cursor: StreamCursor;
+    }
+  | { readonly type: "discard"; readonly step: number; readonly cursor: StreamCursor }
+  | {
+      readonly type: "answered";
+      readonly step: number;
+      readonly answer: ThreadEvents["model.answered"] | null;
+      readonly cursor: StreamCursor;
+    }
+  /** Any other event of the run. */
+  | { readonly type: "event"; readonly event: EventView; readonly cursor: StreamCursor }
+  | { readonly type: "end"; readonly end: TurnEnd; readonly cursor: StreamCursor };
+
+export interface TurnStart {
+  readonly runId: string;
+  /** Before the run's input, or before the first of the decisions that move it: no call waits there. */
+  readonly from: StreamCursor;
+  /** False: tell how things stand, and end there as `running` where the run goes on. */
+  readonly follow: boolean;
+}
+
+export interface OpenTurn {
+  readonly items: AsyncGenerator<TurnItem, void, undefined>;
+  /** Whoever reads has left: ends the read that is under way. The run goes on. */
+  close(): Promise<void>;
+}
+
+export function openTurn(frames: ReadableStream<Uint8Array>, start: TurnStart): OpenTurn {
+  const lines = new FrameLines(frames);
+  // The stream may be at its end already, or gone with its object.
+  const close = async (): Promise<void> => lines.cancel("the turn is over").catch(() => undefined);
+  return { items: readItems(lines, new Turn(start), close), close };
+}
+
+async function* readItems(
+  lines: FrameLines,
+  turn: Turn,
+  close: () => Promise<void>,
+): AsyncGenerator<TurnItem, void, undefined> {
+  try {
+    for (;;) {
+      const line = await lines.next();
+      const frame = line === null ? null : parseFrame(line);
+      const items = frame === null ? [turn.broken()] : turn.read(frame);
+      yield* items;
+      if (items.at(-1)?.type === "end") return;
+    }
+  } catch {
+    yield turn.broken();
+  } finally {
+    await close();
+  }
+}
+
+/** Null for what is no frame: the stream is then as good as broken. */
+function parseFrame(line: string): StreamFrame | null {
+  try {
+    const frame: unknown = JSON.parse(line);
+    // The object wrote it, in this build or one that is being replaced by it.
+    return isJsonObject(frame) ? (frame as unknown as StreamFrame) : null;
+  } catch {
+    return null;
+  }
+}
+
+type CallPlace =
+  | { readonly state: "open"; readonly part: Extract<AnswerPart, { readonly type: "call" }> }
+  | { readonly state: "waiting"; readonly call: WaitingCall };
+
+class Turn {
+  readonly #runId: string;
+  readonly #follow: boolean;
+  #cursor: StreamCursor;
+  /** Calls of the step at hand without a result. */
+  readonly #calls = new Map<string, CallPlace>();
+  #given: { step: number; length: number } = { step: 0, length: 0 };
+
+  constructor({ runId, from, follow }: TurnStart) {
+    this.#runId = runId;
+    this.#follow = follow;
+    this.#cursor = from;
+  }
+
+  broken(): TurnItem {
+    return { type: "end", end: { type: "broken" }, cursor: this.#cursor };
+  }
+
+  read(frame: StreamFrame): readonly TurnItem[] {
+    this.#cursor = frame.cursor;
+    if (frame.type === "caught_up") {
+      const running: TurnItem = { type: "end", end: { type: "running" }, cursor: this.#cursor };
+      return this.#follow ? [] : [running];
+    }
+    if (frame.type === "event") return this.#event(frame.event);
+    if (frame.runId !== this.#runId) return [];
+    if (frame.type === "delta") return this.#text(frame.step, frame.text);
+    return this.#discard(frame.step);
+  }
+
+  #discard(step: number): readonly TurnItem[] {
+    const isVoid = this.#given.step === step && this.#given.length > 0;
+    this.#given = { step, length: 0 };
+    return isVoid ? [{ type: "discard", step, cursor: this.#cursor }] : [];
+  }
+
+  #text(step: number, text: string): readonly TurnItem[] {
+    if (text === "") return [];
+    const before = this.#given.step === step ? this.#given.length : 0;
+    this.#given = { step, length: before + text.length };
+    return [{ type: "text", step, text, cursor: this.#cursor }];
+  }
+
+  #event(event: EventView): readonly TurnItem[] {
+    const { header } = event;
+    if (header.run !== this.#runId) return [];
+    // The catalogue names the shape of each type's payload; an erased one is null.
+    const payload = event.payload as never;
+    switch (header.type) {
+      case "model.answered":
+        return this.#answered(header.step ?? 0, payload);
+      case "tool.finished":
+      case "tool.refused":
+        return this.#closed(event);
+      case "approval.requested":
+        return this.#waiting(event, payload);
+      case "run.completed":
+      case "run.failed":
+      case "run.cancelled":
+        return [this.#end(header.type, payload)];
+      default:
+        return [{ type: "event", event, cursor: this.#cursor }];
+    }
+  }
+
+  #answered(step: number, answer: ThreadEvents["model.answered"] | null): readonly TurnItem[] {
+    const parts = answer?.parts ?? [];
+    const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+    const given = this.#given.step === step ? this.#given.length : 0;
+    const rest = this.#text(step, text.slice(given));
+    this.#calls.clear();
+    for (const part of parts)
+      if (part.type === "call") this.#calls.set(part.callId, { state: "open", part });
+    return [...rest, { type: "answered", step, answer, cursor: this.#cursor }];
+  }
+
+  #closed(event: EventView): readonly TurnItem[] {
+    this.#calls.delete(event.header.call ?? "");
+    return [{ type: "event", event, cursor: this.#cursor }, ...this.#pause()];
+  }
+
+  #waiting(
+    event: EventView,
+    payload: ThreadEvents["approval.requested"] | null,
+  ): readonly TurnItem[] {
+    const callId = event.header.call ?? "";
+    const place = this.#calls.get(callId);
+    if (place?.state === "open") {
+      const call: WaitingCall = {
+        approvalId: event.header.id,
+        callId,
+        name: place.part.name,
+        argsText: toArgsText(place.part),
+        brought: payload?.version === "caller",
+        question: payload?.question ?? null,
+      };
+      this.#calls.set(callId, { state: "waiting", call });
+    }
+    return [{ type: "event", event, cursor: this.#cursor }, ...this.#pause()];
+  }
+
+  /** Nothing but a decision moves the run: each call of the step that is not closed waits. */
+  #pause(): readonly TurnItem[] {
+    const places = [...this.#calls.values()];
+    const calls = places.flatMap((place) => (place.state === "waiting" ? [place.call] : []));
+    if (calls.length === 0 || calls.length < places.length) return [];
+    return [{ type: "end", end: { type: "waiting", calls }, cursor: this.#cursor }];
+  }
+
+  #end(type: Ended, payload: never): TurnItem {
+    const end: TurnEnd =
+      type === "run.completed"
+        ? { type: "completed", payload }
+        : type === "run.failed"
+          ? { type: "failed", payload }
+          : { type: "cancelled", payload };
+    return { type: "end", end, cursor: this.#cursor };
+  }
+}
+
+/** As the tool will get it, where it was understood; else as the model wrote it. */
+function toArgsText(part: Extract<AnswerPart, { readonly type: "call" }>): string {
+  return part.args === null ? part.argsText : JSON.stringify(part.args);
+}
