@@ -13,8 +13,7 @@ import type { Effect } from "#kernel/effects.ts";
 import type { ThreadDraft, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
 import { pinOf, routeOf, type ThreadState } from "#kernel/state.ts";
 import type { Clock } from "#ports/clock.ts";
-import type { EventHeader, EventLog, EventScope, LogMode } from "#ports/event-log.ts";
-import type { Ids } from "#ports/ids.ts";
+import type { EventLog, LogMode } from "#ports/event-log.ts";
 import type { Prices } from "#ports/prices.ts";
 import { invariant } from "#shared/exhaustive.ts";
 import { AppError } from "#shared/errors.ts";
@@ -30,7 +29,6 @@ const SNAPSHOT_IN_FLIGHT = 1_000;
 export interface JournalDeps {
   readonly log: EventLog<ThreadEvents>;
   readonly clock: Clock;
-  readonly ids: Ids;
   readonly prices: Prices;
   /** Runs `work` in one transaction of the database that the log lies in; nested calls join it. */
   transact<T>(work: () => T): T;
@@ -46,7 +44,6 @@ export class Journal {
   readonly #deps: JournalDeps;
   readonly #listener: AppendListener;
   readonly #recent = new Map<number, ThreadEvent>();
-  readonly #speculative = new Map<number, ThreadEvent>();
   #state: ThreadState;
   #seq: number;
   #snapshotSeq: number;
@@ -103,7 +100,7 @@ export class Journal {
 
   /** An event of this log, also one that is part of the append being prepared. Throws when there is none. */
   eventAt(seq: number): ThreadEvent {
-    const event = this.#speculative.get(seq) ?? this.#recent.get(seq) ?? this.#deps.log.get(seq);
+    const event = this.#recent.get(seq) ?? this.#deps.log.get(seq);
     invariant(event !== null, `event ${seq} exists`);
     return event;
   }
@@ -118,28 +115,16 @@ export class Journal {
   ): readonly ThreadEvent[] {
     if (this.#closed !== null)
       throw new AppError("unavailable", `thread is closed: ${this.#closed}`, { retryable: true });
-    const at = this.#deps.clock.now();
-    let next = this.#state;
-    const events = this.#deps.transact(() => {
-      const { drafts, state: foreseen } = this.#withFollowUps(build(), at);
-      if (drafts.length === 0) return [];
-      return this.#deps.log.append(drafts, {
-        at,
-        expectedSeq: this.#seq,
-        within: (stored) => {
-          // What is stored is what was foreseen, unless storing had to mend a text (L7); then it is folded as it is now.
-          const asForeseen = stored.every(
-            (event, index) => event.payload === drafts[index]?.payload,
-          );
-          next = asForeseen ? foreseen : stored.reduce(THREAD_FOLD.evolve, next);
-          this.#listener.within(stored);
-          within?.(stored);
-        },
-      });
+    const { events, state, effects } = this.#deps.transact(() => {
+      const grown = this.#grow(build());
+      this.#listener.within(grown.events);
+      within?.(grown.events);
+      return grown;
     });
     if (events.length === 0) return events;
-    this.#state = next;
+    this.#state = state;
     this.#seq += events.length;
+    this.#planned = { seq: this.#seq, effects };
     for (const event of events) this.#remember(event);
     this.#listener.appended(events);
     return events;
@@ -182,28 +167,21 @@ export class Journal {
     });
   }
 
-  /** Finds the records by folding events that are not stored yet, at the seqs and ids they will have. */
-  #withFollowUps(drafts: readonly ThreadDraft[], at: number): Foreseen {
-    const all: ThreadDraft[] = [];
+  /** Stores the drafts, and the records that follow from them, until none does. Nothing of this journal changes yet. */
+  #grow(drafts: readonly ThreadDraft[]): Grown {
+    const { log, clock } = this.#deps;
+    const at = clock.now();
+    const events: ThreadEvent[] = [];
     let state = this.#state;
     let more = drafts;
-    try {
-      for (let round = 0; round <= MAX_FOLLOW_UPS; round += 1) {
-        for (const draft of more) {
-          const complete: ThreadDraft = { ...draft, id: draft.id ?? this.#deps.ids.next("evt") };
-          const event = this.#foresee(complete, this.#seq + all.length + 1, at);
-          state = THREAD_FOLD.evolve(state, event);
-          this.#speculative.set(event.header.seq, event);
-          all.push(complete);
-        }
-        const effects = this.#effectsOf(state);
-        more = this.#recordsOf(effects);
-        if (more.length > 0) continue;
-        this.#planned = { seq: this.#seq + all.length, effects };
-        return { drafts: all, state };
+    for (let round = 0; round <= MAX_FOLLOW_UPS; round += 1) {
+      for (const event of log.append(more, { at, expectedSeq: this.#seq + events.length })) {
+        state = THREAD_FOLD.evolve(state, event);
+        events.push(event);
       }
-    } finally {
-      this.#speculative.clear();
+      const effects = this.#effectsOf(state);
+      more = this.#recordsOf(effects);
+      if (more.length === 0) return { events, state, effects };
     }
     throw new AppError("internal", "the kernel's records do not settle", { kind: "faulted" });
   }
@@ -216,31 +194,17 @@ export class Journal {
     });
   }
 
-  #foresee(draft: ThreadDraft, seq: number, at: number): ThreadEvent {
-    const header: EventHeader = {
-      ...EMPTY_HEADER,
-      ...draft.scope,
-      logId: this.#deps.log.logId,
-      seq,
-      id: draft.id ?? "",
-      type: draft.type,
-      at,
-      epoch: this.#deps.log.epoch,
-    };
-    // Type and payload come from one draft, so they belong together; the compiler cannot correlate a union's members.
-    return { type: draft.type, header, hash: "", payload: draft.payload } as ThreadEvent;
-  }
-
   #remember(event: ThreadEvent): void {
     this.#recent.set(event.header.seq, event);
     this.#recent.delete(event.header.seq - RECENT_EVENTS);
   }
 }
 
-interface Foreseen {
-  readonly drafts: readonly ThreadDraft[];
-  /** The state behind them. */
+interface Grown {
+  readonly events: readonly ThreadEvent[];
+  /** The state behind them, and what is to do in it. */
   readonly state: ThreadState;
+  readonly effects: readonly Effect[];
 }
 
 function isTimeless(effect: Effect): boolean {
@@ -250,41 +214,3 @@ function isTimeless(effect: Effect): boolean {
 function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : "the log cannot be folded";
 }
-
-const EMPTY_SCOPE: Required<EventScope> = {
-  tenant: null,
-  agent: null,
-  definition: null,
-  thread: null,
-  run: null,
-  step: null,
-  call: null,
-  attempt: null,
-  cause: null,
-  traceId: null,
-  spanId: null,
-  parentSpanId: null,
-  rootRun: null,
-  parentRun: null,
-  depth: null,
-  deadline: null,
-  actor: null,
-  subject: null,
-  origin: null,
-  costMicros: null,
-  costKind: null,
-  priceVersion: null,
-  leaseId: null,
-};
-const EMPTY_HEADER: EventHeader = {
-  ...EMPTY_SCOPE,
-  logId: "",
-  seq: 0,
-  id: "",
-  type: "",
-  version: 1,
-  at: 0,
-  epoch: 0,
-  payload: { digest: "", bytes: 0, ref: null, encoding: "json", keyId: null },
-  prev: "",
-};
