@@ -10,7 +10,12 @@ import type { ModelRequest, OutputSpec } from "#ports/model.ts";
 import type { PromptRef, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
 import { followRefs } from "#kernel/follow-refs.ts";
 import type { AgentManifest } from "#kernel/manifest.ts";
-import { COMPILER_VERSION, PromptCompiler } from "#kernel/prompt.ts";
+import {
+  CHAINING_COMPILER,
+  chainedDigest,
+  COMPILER_VERSION,
+  PromptCompiler,
+} from "#kernel/prompt.ts";
 import { err, ok, type Result } from "#shared/result.ts";
 
 export interface RebuiltPrompt {
@@ -49,7 +54,8 @@ export function rebuildRequest(
 ): Result<RebuiltPrompt, RebuildRefusal> {
   if (event.payload === null) return err({ reason: "not_a_request" });
   const { compiler, digest: recorded } = event.payload;
-  if (compiler !== COMPILER_VERSION) return err({ reason: "compiler_unknown", compiler });
+  if (compiler !== COMPILER_VERSION && compiler !== CHAINING_COMPILER)
+    return err({ reason: "compiler_unknown", compiler });
   const read = remember((at) => log.get(at));
   const refs = followRefs(read, event);
   // What was pruned cannot be compiled; what was erased can, to another digest.
@@ -63,7 +69,10 @@ export function rebuildRequest(
     output,
     window: refs,
   });
-  return ok({ ...compiled, refs, recorded, intact: compiled.digest === recorded });
+  const { request } = compiled;
+  const digest =
+    compiler === COMPILER_VERSION ? compiled.digest : chainedDigest(hasher, pin, request.messages);
+  return ok({ request, digest, refs, recorded, intact: digest === recorded });
 }
 
 type ModelRequested = Extract<ThreadEvent, { readonly type: "model.requested" }>;

@@ -194,7 +194,7 @@ export interface ThreadEvents {
   readonly "model.requested": {
     readonly compiler: number;
     readonly refs: PromptRefs;
-    /** Chained digest of the compiled prompt (rule K11). */
+    /** Digest of the compiled prompt (rule K11). */
     readonly digest: string;
     readonly route: string;
     readonly settings: ModelSettings;

@@ -2,11 +2,11 @@
  * Prompt compilation: references into the log -> the exact messages of a request, and their digest (K10, K11).
  *
  * Incremental: a compiler keeps what it compiled last, so a request that appends to the one before costs its new
- * messages only. The digest is a chain over the preamble and each message, so that a prefix shared with an earlier
- * request shows as an equal link. No clock, no randomness: the same references give the same bytes on any machine.
+ * messages only. The digest is one hash over the preamble's and all messages, kept running for the same reason. No clock,
+ * no randomness: the same references give the same bytes on any machine.
  */
 import { canonicalJson, type Json, utf8 } from "#shared/json.ts";
-import type { Hasher } from "#ports/hasher.ts";
+import type { Hasher, RunningHash } from "#ports/hasher.ts";
 import type {
   ModelRequest,
   OutputSpec,
@@ -27,8 +27,10 @@ import {
 } from "./prompt-text.ts";
 import { isSameRef } from "./window.ts";
 
-/** PERSISTED CONTRACT: recorded with each request. Raise it with any change of compiled bytes. */
-export const COMPILER_VERSION = 1;
+/** PERSISTED CONTRACT: recorded with each request. Raise it with any change of compiled bytes or of their digest. */
+export const COMPILER_VERSION = 2;
+/** Made the same messages, with a digest of its own: logs that it wrote are verified by `chainedDigest`. */
+export const CHAINING_COMPILER = 1;
 
 /** Names of the calls that the newest assistant message made, by call id: what a result may answer. */
 export type OpenCalls = ReadonlyMap<string, string>;
@@ -48,22 +50,30 @@ export function preamble(
   return { instructions, tools, settings, output };
 }
 
-export function preambleDigest(
+function preambleDigest(
   hasher: Hasher,
-  manifest: AgentManifest,
-  output: OutputSpec | null,
+  compiler: number,
+  { manifest, output }: Pick<PromptSource, "manifest" | "output">,
 ): string {
   const { route } = manifest;
-  const content = { compiler: COMPILER_VERSION, route, ...preamble(manifest, output) };
+  const content = { compiler, route, ...preamble(manifest, output) };
   return hasher.sha256(utf8(canonicalJson(content as unknown as Json)));
 }
 
-/** `text` is the message as canonical JSON. */
-export function chainDigest(hasher: Hasher, previous: string, text: string): string {
-  return hasher.sha256(utf8(previous), utf8(text));
+/** The digest of compiler 1: a chain with a link for each message. */
+export function chainedDigest(
+  hasher: Hasher,
+  source: Pick<PromptSource, "manifest" | "output">,
+  messages: readonly PromptMessage[],
+): string {
+  return messages.reduce(
+    (previous, message) => hasher.sha256(utf8(previous), utf8(messageText(message))),
+    preambleDigest(hasher, CHAINING_COMPILER, source),
+  );
 }
 
-export function messageText(message: PromptMessage): string {
+/** Canonical JSON: an object, so that texts that follow each other need nothing between them. */
+function messageText(message: PromptMessage): string {
   return canonicalJson(message as unknown as Json);
 }
 
@@ -145,16 +155,15 @@ export interface PromptSource {
 }
 export interface CompiledPrompt {
   readonly request: ModelRequest;
-  /** Last link of the chain. */
+  /** SHA-256 over the preamble's digest and the texts of all messages. */
   readonly digest: string;
 }
 
 interface Link {
   readonly ref: PromptRef;
   readonly message: PromptMessage | null;
-  /** Kept, because a trim chains every message that stays again. */
+  /** Kept, because after a trim everything that stays is hashed again. */
   readonly text: string;
-  readonly digest: string;
   readonly calls: OpenCalls;
 }
 
@@ -168,6 +177,8 @@ export class PromptCompiler {
   #head: { readonly key: string; readonly digest: string } | null = null;
   #links: Link[] = [];
   #messages: readonly PromptMessage[] = [];
+  /** Over the head and the texts of all links; null when it has to start over. */
+  #hash: RunningHash | null = null;
 
   constructor(hasher: Hasher, read: (seq: number) => ThreadEvent | null) {
     this.#hasher = hasher;
@@ -179,37 +190,49 @@ export class PromptCompiler {
     const head = this.#headFor(source);
     const links = this.#links;
     const shared = this.#sharedLength(source.window);
-    // What trimming moved is not compiled again, only chained again.
+    // What trimming moved is not compiled again, only hashed again.
     const moved = new Map(links.splice(shared).map((link) => [link.ref[0], link]));
-    if (moved.size > 0) this.#messages = toMessages(links);
+    if (moved.size > 0) {
+      this.#messages = toMessages(links);
+      this.#hash = null;
+    }
     try {
       for (const ref of source.window.slice(shared)) {
-        links.push(this.#next(ref, links.at(-1) ?? null, { head, moved }));
+        links.push(this.#next(ref, links.at(-1) ?? null, moved));
       }
     } catch (error) {
       // Half a prompt must not look like the last one.
       this.clear();
       throw error;
     }
-    this.#messages = this.#messages.concat(toMessages(links.slice(shared)));
+    const added = links.slice(shared);
+    this.#messages = this.#messages.concat(toMessages(added));
     const request = { ...preamble(source.manifest, source.output), messages: this.#messages };
-    return { request, digest: links.at(-1)?.digest ?? head };
+    return { request, digest: this.#digest(head, added) };
   }
 
   clear(): void {
     this.#links = [];
     this.#messages = [];
     this.#head = null;
+    this.#hash = null;
+  }
+
+  #digest(head: string, added: readonly Link[]): string {
+    const isNew = this.#hash === null;
+    const hash = (this.#hash ??= this.#hasher.start());
+    const texts = (isNew ? this.#links : added).map((link) => link.text).join("");
+    hash.update(utf8(isNew ? head + texts : texts));
+    return hash.digest();
   }
 
   #headFor({ manifest, definition, output }: PromptSource): string {
     const key = `${definition} ${output === null ? "" : canonicalJson(output as unknown as Json)}`;
     if (this.#head?.key === key) return this.#head.digest;
-    this.#head = { key, digest: preambleDigest(this.#hasher, manifest, output) };
-    // Every link chains from the head.
-    this.#links.length = 0;
-    this.#messages = [];
-    return this.#head.digest;
+    const digest = preambleDigest(this.#hasher, COMPILER_VERSION, { manifest, output });
+    this.#head = { key, digest };
+    this.#hash = null;
+    return digest;
   }
 
   #sharedLength(window: readonly PromptRef[]): number {
@@ -218,16 +241,10 @@ export class PromptCompiler {
     return shared;
   }
 
-  #next(
-    ref: PromptRef,
-    previous: Link | null,
-    { head, moved }: { readonly head: string; readonly moved: ReadonlyMap<number, Link> },
-  ): Link {
+  #next(ref: PromptRef, previous: Link | null, moved: ReadonlyMap<number, Link>): Link {
     const open = previous?.calls ?? NO_CALLS;
-    const before = previous?.digest ?? head;
     const { message, text } = this.#messageOf(ref, open, moved.get(ref[0]));
-    const digest = message === null ? before : chainDigest(this.#hasher, before, text);
-    return { ref, message, text, digest, calls: callsAfter(message, open) };
+    return { ref, message, text, calls: callsAfter(message, open) };
   }
 
   #messageOf(

@@ -4,9 +4,8 @@
  * It plays log and runner and nothing else: intents are appended before work starts, work in flight is kept apart, a
  * crash raises the epoch and leaves intents open, and late work meets the checks of a gate (G10).
  */
-import { createHash } from "node:crypto";
+import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import type { EventHeader, EventScope } from "#ports/event-log.ts";
-import type { Hasher } from "#ports/hasher.ts";
 import type { ModelErrorCode, OutputSpec, PromptMessage, Usage } from "#ports/model.ts";
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
 import type { Receipt, Rejection, ThreadCommand } from "#kernel/commands.ts";
@@ -29,13 +28,7 @@ import { pinOf, type ThreadState } from "#kernel/state.ts";
 import { type Json, toWellFormedJson } from "#shared/json.ts";
 import type { Result } from "#shared/result.ts";
 
-export const nodeHasher: Hasher = {
-  sha256(...parts) {
-    const hash = createHash("sha256");
-    for (const part of parts) hash.update(part);
-    return hash.digest("hex");
-  },
-};
+export const nodeHasher = new NodeHasher();
 
 export const NO_USAGE: Usage = {
   inputTokens: null,

@@ -1,14 +1,10 @@
 /** A workspace in memory, for tests of what works on a WorkspaceSession: the real overlay over a map of files. */
-import { createHash } from "node:crypto";
-import type { Hasher } from "#ports/hasher.ts";
+import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import type { WorkspaceLimits, WorkspaceReader, WorkspaceSession } from "#ports/workspace.ts";
 import { DEFAULT_WORKSPACE_LIMITS } from "#ports/workspace-store.ts";
 import { Overlay } from "#sandbox/overlay.ts";
 
-export const nodeSha256: Hasher = {
-  sha256: (...parts) =>
-    parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest("hex"),
-};
+export const nodeSha256 = new NodeHasher();
 
 const ENCODER = new TextEncoder();
 

@@ -1,14 +1,10 @@
-import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Hasher } from "#ports/hasher.ts";
+import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { defineAgent, definitionHash, toolSchemaDigest } from "#authoring/define-agent.ts";
 import { defineTool } from "#authoring/define-tool.ts";
 
-const hasher: Hasher = {
-  sha256: (...parts) =>
-    parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest("hex"),
-};
+const hasher = new NodeHasher();
 const tool = (name: string, version = "1") =>
   defineTool({
     name,
