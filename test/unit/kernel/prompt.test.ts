@@ -199,6 +199,25 @@ describe("a compiler", () => {
     expect(compiled.request.messages).toEqual(driver.prompts.at(-1)?.messages);
   });
 
+  test("[K11] gives what a new one gives, whatever it compiled before", () => {
+    const driver = oneStep();
+    const refs = driver.state.lastRequest?.refs ?? [];
+    const source = { manifest: driver.manifest, definition: "def1", output: null, window: refs };
+    const output = { name: "answer", schema: { type: "object" } };
+    const read = (seq: number): ThreadEvent | null => driver.events[seq - 1] ?? null;
+    const compiler = new PromptCompiler(nodeHasher, read);
+    for (const next of [
+      source,
+      { ...source, window: refs.slice(1) },
+      { ...source, window: refs.slice(0, 2) },
+      { ...source, output },
+      { ...source, output, window: [] },
+      source,
+    ]) {
+      expect(compiler.compile(next)).toEqual(new PromptCompiler(nodeHasher, read).compile(next));
+    }
+  });
+
   test("[K9] keeps reasoning without text when it is signed, and only together with its answer", () => {
     const signed = { type: "reasoning", text: "", meta: { signature: "s" } } as const;
     expect(shownParts([signed, { type: "text", text: "hi" }])).toHaveLength(2);
