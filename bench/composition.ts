@@ -57,6 +57,7 @@ export function composeBench(agent: AgentDefinition, model: Model): ThreadCompos
       touch: async () => undefined,
     },
     archive: { put: async () => undefined, delete: async () => undefined },
+    erasers: [],
     report: () => undefined,
     idleMs: 60_000,
     heartbeatMs: 20_000,

@@ -9,6 +9,8 @@ import type {
   ChatSnapshot,
   DecideApproval,
   EditMessage,
+  EraseContent,
+  ErasureView,
   FileUpload,
   MessagePageRequest,
   PageRequest,
@@ -24,6 +26,7 @@ import { ok } from "#shared/result.ts";
 import * as approvals from "./agent/approvals.ts";
 import { checkScope } from "./agent/access.ts";
 import * as audit from "./agent/audit.ts";
+import { requestErasure, viewErasure } from "./agent/erasure/erasure-commands.ts";
 import { toByteStream } from "./agent/frame-stream.ts";
 import { replyWith } from "./agent/refusals.ts";
 import { takeSnapshot } from "./agent/sockets/snapshot.ts";
@@ -199,6 +202,18 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
       const subscription = host.runtime.subscribe({ from: options.from, deltas: options.deltas });
       return ok(toByteStream(subscription, options.runId));
     });
+  }
+
+  async eraseContent(caller: Caller, request: EraseContent): Promise<Reply<ErasureView>> {
+    const access = this[ACCESS];
+    const asked = await access.command(caller, (host) => requestErasure(host, caller, request));
+    if (!asked.ok || asked.value.status === "done") return asked;
+    await access.erase();
+    return this.erasure(caller, request.runId);
+  }
+
+  async erasure(caller: Caller, runId: string | null): Promise<Reply<ErasureView>> {
+    return this[ACCESS].read(caller, (host) => viewErasure(host, caller, runId));
   }
 
   async erasePayload(caller: Caller, seq: number): Promise<Reply<{ readonly erased: number }>> {

@@ -19,6 +19,8 @@ export interface OpenStorage {
   readonly blobs: SqliteBlobStore;
   readonly hasher: NodeHasher;
   readonly ids: RandomIds;
+  /** Resolves once everything before it is in the files. */
+  readonly flush: () => Promise<void>;
   readonly readOnly: { readonly reason: ReadOnlyReason; readonly message: string } | null;
 }
 
@@ -32,7 +34,14 @@ export function openStorage(storage: ObjectStorage, migrations: readonly Migrati
         reason: "migration_failed",
         message: `storage is at another schema than this build (${migrated.error.reason} at ${migrated.error.id}); it can be read, not run`,
       } as const);
-  return { database, blobs: new SqliteBlobStore(database), hasher, ids: new RandomIds(), readOnly };
+  return {
+    database,
+    blobs: new SqliteBlobStore(database),
+    hasher,
+    ids: new RandomIds(),
+    flush: () => storage.sync(),
+    readOnly,
+  };
 }
 
 export interface LogSpec<M> {

@@ -16,6 +16,7 @@ import { loadQuickJsVariant } from "#adapters/sandbox/quickjs-variant-workerd.ts
 import { R2BlobArchive } from "#adapters/blob/r2-blob-archive.ts";
 import { SystemClock } from "#adapters/clock/system-clock.ts";
 import { D1Directory } from "#adapters/directory/d1-directory.ts";
+import { D1InboxEraser, D1TitleEraser } from "#adapters/erasure/d1-erasers.ts";
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { RandomIds } from "#adapters/ids/random-ids.ts";
 import { ZodJsonSchemas } from "#adapters/json-schema/zod-json-schemas.ts";
@@ -28,18 +29,21 @@ import { toJwk } from "#audit/key-set.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
 import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
 import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
+import type { ScopeComposition } from "#durable-objects/memory-object.ts";
 import { createApp } from "#http/app.ts";
 import { writeLine } from "#observability/write-line.ts";
 import { createRequestLog } from "#observability/request-log.ts";
 import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
 import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
+import type { Eraser } from "#ports/eraser.ts";
+import type { SubjectGateway, SubjectStub } from "#ports/subject-gateway.ts";
 import type { ThreadGateway, ThreadStub } from "#ports/thread-gateway.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
 import { socketProtocol } from "#protocols/websocket/encode.ts";
 import { DEFAULT_HOOKS } from "#runner/default-hooks.ts";
 import { DEFAULT_IDLE_MS } from "#runner/model-stream.ts";
-import { toObjectName } from "#shared/ids.ts";
+import { toObjectName, toSubjectName } from "#shared/ids.ts";
 import { parseEnv, type Config, type Env } from "./env.ts";
 import { parseSigning } from "./signing-env.ts";
 
@@ -74,6 +78,7 @@ export function composeThread(
     inbox: new D1ApprovalInbox(env.DB),
     versions: new D1AgentVersions(env.DB),
     archive: new R2BlobArchive(env.BLOBS),
+    erasers: composeErasers(env),
     socketProtocol,
     audit: {
       ...parseSigning(env),
@@ -81,11 +86,32 @@ export function composeThread(
       anchors: new D1AnchorStore(env.DB),
       copies: new R2AnchorCopies(env.BLOBS),
     },
-    report: (incident) => writeLine(JSON.stringify({ type: "incident", ...incident })),
+    report: reportIncident,
     idleMs: DEFAULT_IDLE_MS,
     heartbeatMs: config.heartbeatMs,
     ...overrides,
   };
+}
+
+/** Of objects that keep what belongs to one user across threads. */
+export function composeScope(env: Env): ScopeComposition {
+  return {
+    directory: new D1Directory(env.DB),
+    threads: composeGateway(env),
+    erasers: composeErasers(env),
+    clock: new SystemClock(),
+    report: reportIncident,
+    heartbeatMs: parseEnv(env).heartbeatMs,
+  };
+}
+
+/** A store of content outside the objects joins every erasure by its line here. */
+function composeErasers(env: Env): readonly Eraser[] {
+  return [new D1TitleEraser(env.DB), new D1InboxEraser(env.DB)];
+}
+
+function reportIncident(incident: object): void {
+  writeLine(JSON.stringify({ type: "incident", ...incident }));
 }
 
 export function composeApp(
@@ -101,6 +127,7 @@ export function composeApp(
   const signing = parseSigning(env);
   return createApp({
     gateway: composeGateway(env),
+    subjects: composeSubjects(env),
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),
     versions,
@@ -136,6 +163,17 @@ function composeGateway(env: Env): ThreadGateway {
       const stub = env.AGENT.get(env.AGENT.idFromName(toObjectName(address)));
       // The class implements ThreadStub; the platform's RPC types cannot say so across the binding.
       return stub as unknown as ThreadStub;
+    },
+  };
+}
+
+/** The one place that makes a stub of a user's scope. */
+function composeSubjects(env: Env): SubjectGateway {
+  return {
+    subject(tenant, subject) {
+      const stub = env.MEMORY.get(env.MEMORY.idFromName(toSubjectName({ tenant, subject })));
+      // As above.
+      return stub as unknown as SubjectStub;
     },
   };
 }

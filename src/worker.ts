@@ -1,11 +1,15 @@
 /** The only entry of the Worker: exports the objects and answers requests. No logic. */
 import { AGENTS } from "#agents/registry.generated.ts";
 import { ThreadAgent } from "#durable-objects/agent-object.ts";
-import { composeApp, composeThread } from "./composition.ts";
+import { MemoryObject as Scope } from "#durable-objects/memory-object.ts";
+import { composeApp, composeScope, composeThread } from "./composition.ts";
 import type { Env } from "./env.ts";
 
 export { LedgerObject } from "#durable-objects/ledger-object.ts";
-export { MemoryObject } from "#durable-objects/memory-object.ts";
+
+export class MemoryObject extends Scope {
+  static override readonly compose = composeScope;
+}
 
 export class AgentObject extends ThreadAgent {
   static override readonly compose = (env: Env): ReturnType<typeof composeThread> =>

@@ -7,6 +7,7 @@ import type { ApprovalInbox } from "#ports/approval-inbox.ts";
 import type { BlobArchive } from "#ports/blob-archive.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { Directory } from "#ports/directory.ts";
+import type { Eraser } from "#ports/eraser.ts";
 import type { Catalogue } from "#ports/event-log.ts";
 import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { ModelDirectory } from "#ports/model.ts";
@@ -32,6 +33,8 @@ export interface ThreadComposition {
   readonly inbox: ApprovalInbox;
   readonly versions: Pick<AgentVersions, "promoted">;
   readonly archive: BlobArchive;
+  /** Stores outside the object that an erasure has to reach (H32). */
+  readonly erasers: readonly Eraser[];
   readonly socketProtocol: SocketProtocol;
   readonly audit: AuditParts;
   /** What an operator has to know and nobody is there to be told: never contents, never secrets. */

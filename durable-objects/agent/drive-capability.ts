@@ -17,8 +17,13 @@ export interface DriveHost {
   drive(): Promise<{ readonly next: "idle" } | { readonly next: "wait"; readonly at: number }>;
   /** Delivers to other objects; true while something is left. */
   drainOutbox(): Promise<boolean>;
+  isErasing(): boolean;
+  /** Goes on with the erasure under way; true while something is left. */
+  erase(): Promise<boolean>;
   /** Time as the thread sees it; alarms are set in the platform's own. */
   now(): number;
+  /** A store that an erasure has to reach is away. */
+  unreached(error: unknown): void;
   /** A drive failed: the thread has to be opened again. */
   failed(error: unknown): void;
 }
@@ -61,11 +66,13 @@ export class DriveCapability extends LifecycleCapability {
 
   async onJob(): Promise<LifecycleJobOutcome> {
     this.#armedUntil = 0;
+    const erasing = await this.#erase();
     const waitsUntil = this.#host.waitsUntil();
     if (this.#host.hasOpenRun() && waitsUntil === null) {
       this.#start();
       return this.#again(Date.now() + this.#heartbeatMs);
     }
+    if (erasing) return this.#again(Date.now() + this.#heartbeatMs);
     try {
       if (await this.#host.drainOutbox()) return this.#again(Date.now() + OUTBOX_DELAY_MS);
     } catch {
@@ -74,6 +81,17 @@ export class DriveCapability extends LifecycleCapability {
     }
     if (waitsUntil !== null) return this.#again(this.#toAlarm(waitsUntil));
     return undefined;
+  }
+
+  /** A store that is away leaves the erasure open: this comes back to it until every store has answered (H31). */
+  async #erase(): Promise<boolean> {
+    if (!this.#host.isErasing()) return false;
+    try {
+      return await this.#host.erase();
+    } catch (error) {
+      this.#host.unreached(error);
+      return true;
+    }
   }
 
   #start(): void {

@@ -27,10 +27,23 @@ const MISSING = {
   file_missing: "no such file",
 } as const;
 
+/** Where there is no more to say than this. */
+const PLAIN = {
+  thread_exists: { code: "conflict", message: "the thread exists already" },
+  message_empty: { code: "invalid_request", message: "the message is empty" },
+  approval_not_open: {
+    code: "approval_already_decided",
+    message: "this approval is not open",
+  },
+  approval_overdue: { code: "approval_expired", message: "this approval has expired" },
+  idempotency_conflict: {
+    code: "idempotency_conflict",
+    message: "this key was used for another request; use a new key",
+  },
+} as const;
+
 export function toFailure(refusal: SubmitRefusal): Failure {
   switch (refusal.reason) {
-    case "thread_exists":
-      return failure("conflict", "the thread exists already");
     case "thread_missing":
       return NOT_FOUND;
     case "run_active":
@@ -63,12 +76,6 @@ export function toFailure(refusal: SubmitRefusal): Failure {
           bytes: refusal.bytes,
         },
       );
-    case "message_empty":
-      return failure("invalid_request", "the message is empty");
-    case "approval_not_open":
-      return failure("approval_already_decided", "this approval is not open");
-    case "approval_overdue":
-      return failure("approval_expired", "this approval has expired");
     case "decision_misfit":
       return failure(
         "invalid_request",
@@ -77,15 +84,28 @@ export function toFailure(refusal: SubmitRefusal): Failure {
           : "this is a call: approve it, or deny",
         { kind: refusal.kind },
       );
-    case "idempotency_conflict":
+    case "erasure_active":
       return failure(
-        "idempotency_conflict",
-        "this key was used for another request; use a new key",
+        "erasure_active",
+        "this thread is being erased; come again when its erasure is done",
+        { erasureId: refusal.erasureId },
       );
+    case "thread_exists":
+    case "message_empty":
+    case "approval_not_open":
+    case "approval_overdue":
+    case "idempotency_conflict":
+      return failure(PLAIN[refusal.reason].code, PLAIN[refusal.reason].message);
     case "read_only":
       return failure(refusal.code, refusal.message);
   }
 }
+
+const RETRYABLE: ReadonlySet<Failure["code"]> = new Set([
+  "unavailable",
+  "stale_epoch",
+  "erasure_active",
+]);
 
 /** What an adapter refused becomes a value; anything else is ours and passes on. */
 export function replyWith<T>(error: unknown): Reply<T> {
@@ -99,5 +119,5 @@ export function replyWith<T>(error: unknown): Reply<T> {
 }
 
 function failure(code: Failure["code"], message: string, detail: JsonObject = {}): Failure {
-  return { code, message, detail, retryable: code === "unavailable" || code === "stale_epoch" };
+  return { code, message, detail, retryable: RETRYABLE.has(code) };
 }

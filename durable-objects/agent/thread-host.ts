@@ -11,6 +11,7 @@ import {
   ApprovalsProjection,
   ApprovalsReader,
 } from "#adapters/projections/approvals-projection.ts";
+import { ErasuresProjection, ErasuresReader } from "#adapters/projections/erasures-projection.ts";
 import { FilesProjection } from "#adapters/projections/files-projection.ts";
 import { RunsReader } from "#adapters/projections/runs-reader.ts";
 import { RunsProjection } from "#adapters/projections/runs-projection.ts";
@@ -46,6 +47,7 @@ import {
   inboxConsumer,
   largeContent,
 } from "./outbox.ts";
+import { ErasureWork } from "./erasure/erasure-work.ts";
 import { replyWith, toFailure, UNAVAILABLE } from "./refusals.ts";
 
 export interface CommandRequest {
@@ -63,11 +65,13 @@ export class ThreadHost {
   readonly workspace: SqliteWorkspace;
   readonly runs: RunsReader;
   readonly approvals: ApprovalsReader;
+  readonly erasures: ErasuresReader;
   readonly branches: BranchHistory;
   readonly #composition: ThreadComposition;
   readonly runtime: ThreadRuntime;
   readonly #promoted: CachedPromotedAgents;
   #storedDefinition: AgentDefinition | null = null;
+  #erasing: Promise<boolean> | null = null;
 
   constructor(address: ThreadAddress, storage: ObjectStorage, composition: ThreadComposition) {
     this.address = address;
@@ -77,6 +81,7 @@ export class ThreadHost {
     const { database, blobs, hasher } = this.storage;
     this.runs = new RunsReader(database);
     this.approvals = new ApprovalsReader(database);
+    this.erasures = new ErasuresReader(database);
     this.log = openLog<ThreadEvents>(this.storage, {
       catalogue: composition.catalogue,
       defaults: { tenant: address.tenant, agent: address.agent, thread: address.thread },
@@ -84,6 +89,7 @@ export class ThreadHost {
         new RunsProjection(database),
         new FilesProjection(database),
         new ApprovalsProjection(database),
+        new ErasuresProjection(database),
       ],
     });
     this.branches = new BranchHistory(this.log);
@@ -134,6 +140,10 @@ export class ThreadHost {
     if (!mode.writable || run === null || !isWaitingForHumans(run)) return null;
     const at = firstExpiry(run);
     return at > this.now ? at : null;
+  }
+
+  isErasing(): boolean {
+    return this.runtime.mode.writable && this.runtime.state.erasure !== null;
   }
 
   /** Whether a wake has something to go on with. */
@@ -194,13 +204,36 @@ export class ThreadHost {
    * again as long as the event still says what it named.
    */
   async erase(event: ThreadEvent): Promise<number> {
-    const keys = largeContent(event).map((address) => archiveKey(this.#archived, address));
-    if (keys.length > 0) await this.#composition.archive.delete(keys);
+    await this.forgetArchived([event]);
     const { erased } = this.runtime.erase([event.header.seq]);
-    if (event.type === "file.written" && event.payload !== null) {
-      this.workspace.forget(event.payload.path, event.payload.digest);
-    }
+    this.forgetFiles([event]);
     return erased;
+  }
+
+  /** Goes on with the erasure under way; true while something is left. Throws where a store is away. */
+  continueErasure(): Promise<boolean> {
+    this.#erasing ??= new ErasureWork(this, this.#composition.erasers)
+      .run()
+      .finally(() => (this.#erasing = null));
+    return this.#erasing;
+  }
+
+  /** Answers how many copies these events name. */
+  async forgetArchived(events: readonly ThreadEvent[]): Promise<number> {
+    const keys = events.flatMap(largeContent).map((address) => archiveKey(this.#archived, address));
+    if (keys.length > 0) await this.#composition.archive.delete(keys);
+    return keys.length;
+  }
+
+  /** Answers how many files these events wrote. */
+  forgetFiles(events: readonly ThreadEvent[]): number {
+    let count = 0;
+    for (const { type, payload } of events) {
+      if (type !== "file.written" || payload === null) continue;
+      this.workspace.forget(payload.path, payload.digest);
+      count += 1;
+    }
+    return count;
   }
 
   get #archived(): { readonly tenant: string; readonly logId: string } {

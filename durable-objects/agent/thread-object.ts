@@ -30,6 +30,8 @@ export interface ThreadAccess {
   command<T>(caller: Caller, command: (host: ThreadHost) => Reply<T>): Promise<Reply<T>>;
   /** Something was appended that the outbox has to tell. */
   nudge(): Promise<void>;
+  /** One attempt at the erasure under way; the alarm goes on where it is not enough. */
+  erase(): Promise<void>;
 }
 
 /**
@@ -56,6 +58,7 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
     },
     command: async (caller, command) => this.#command(caller, command),
     nudge: async () => this.#drive.nudge(),
+    erase: async () => this.#erase(),
   };
 
   constructor(ctx: DurableObjectState, env: E) {
@@ -69,6 +72,9 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
         waitsUntil: () => this.#open().waitsUntil(),
         drive: () => this.#work(),
         drainOutbox: () => this.#open().drainOutbox(),
+        isErasing: () => this.#open().isErasing(),
+        erase: () => this.#open().continueErasure(),
+        unreached: (error) => this.#report("erasure_waits", error),
         now: () => this.#composition.clock.now(),
         failed: (error) => this.#failed(error),
       },
@@ -101,6 +107,16 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
     this.#sockets.wake();
     await (host.hasOpenRun() ? this.#drive.wake() : this.#drive.nudge());
     return reply;
+  }
+
+  async #erase(): Promise<void> {
+    const host = await this.#ready();
+    try {
+      if (host.isErasing()) await host.continueErasure();
+    } catch (error) {
+      this.#report("erasure_waits", error);
+    }
+    this.#sockets.wake();
   }
 
   async #ready(): Promise<ThreadHost> {

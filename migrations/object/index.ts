@@ -10,4 +10,8 @@ export const OBJECT_MIGRATIONS: readonly Migration[] = [
     id: "0001_approvals",
     sql: "CREATE TABLE `approvals` (\n\t`seq` integer PRIMARY KEY NOT NULL,\n\t`approval_id` text NOT NULL UNIQUE,\n\t`decided_seq` integer,\n\t`refused` integer NOT NULL DEFAULT 0\n) STRICT;\n",
   },
+  {
+    id: "0002_erasures",
+    sql: "CREATE TABLE `erasures` (\n\t`seq` integer PRIMARY KEY NOT NULL,\n\t`erasure_id` text NOT NULL,\n\t`run_id` text,\n\t`origin` text,\n\t`requested_at` integer NOT NULL,\n\t`completed_at` integer,\n\t`completed_seq` integer,\n\t`stores` text NOT NULL DEFAULT '[]'\n) STRICT;\n",
+  },
 ];

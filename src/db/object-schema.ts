@@ -90,6 +90,17 @@ export const approvals = sqliteTable("approvals", {
   refused: integer("refused").notNull().default(0),
 });
 
+export const erasures = sqliteTable("erasures", {
+  seq: integer("seq").primaryKey().notNull(),
+  erasureId: text("erasure_id").notNull(),
+  runId: text("run_id"),
+  origin: text("origin"),
+  requestedAt: integer("requested_at").notNull(),
+  completedAt: integer("completed_at"),
+  completedSeq: integer("completed_seq"),
+  stores: text("stores").notNull().default("[]"),
+});
+
 export const files = sqliteTable("files", {
   path: text("path").primaryKey().notNull(),
   digest: text("digest").notNull(),

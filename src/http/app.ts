@@ -28,7 +28,10 @@ export interface AppDeps
   extends
     AuthDeps,
     ThreadAccessDeps,
-    Pick<RestDeps, "agents" | "builder" | "auditExport" | "inbox" | "promoted" | "versions"> {
+    Pick<
+      RestDeps,
+      "subjects" | "agents" | "builder" | "auditExport" | "inbox" | "promoted" | "versions"
+    > {
   readonly log: RequestLog;
   /** Serves the built static files: `/app/*` is the page, `/swagger/*` is swagger-ui-dist. Null where there are none. */
   readonly assets: ((request: Request) => Promise<Response>) | null;

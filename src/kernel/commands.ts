@@ -7,7 +7,15 @@
 import type { Json } from "#shared/json.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import type { PlanItem } from "#ports/tool.ts";
-import type { ApprovalRefusalReason, BranchReason, DecisionVerb, Delivery } from "./events.ts";
+import type {
+  ApprovalRefusalReason,
+  BranchReason,
+  DecisionVerb,
+  Delivery,
+  ErasedStore,
+  KeptRun,
+  ThreadEvents,
+} from "./events.ts";
 import type { AgentManifest } from "./manifest.ts";
 import type { WindowEntry } from "./state.ts";
 
@@ -64,6 +72,20 @@ export type ThreadCommand =
       readonly attempted: DecisionVerb;
       readonly refusal: ApprovalRefusalReason;
     }
+  | {
+      readonly type: "request_erasure";
+      /** Null: the whole thread. */
+      readonly runId: string | null;
+      readonly origin: string | null;
+    }
+  /** The host has reached every store. */
+  | {
+      readonly type: "complete_erasure";
+      readonly erasureId: string;
+      readonly stores: readonly ErasedStore[];
+      readonly wiped: ThreadEvents["erasure.completed"]["wiped"];
+      readonly kept: readonly KeptRun[];
+    }
   | { readonly type: "set_state"; readonly state: Json; readonly bytes: number }
   /** The content's chunks are stored by the host in the same transaction. */
   | {
@@ -116,6 +138,8 @@ export type Rejection =
   | { readonly reason: "queue_full"; readonly limit: number }
   | { readonly reason: "state_too_large"; readonly limit: number; readonly bytes: number }
   | { readonly reason: "message_empty" }
+  /** Of the thread, while it is being erased; of an erasure, while another is under way. */
+  | { readonly reason: "erasure_active"; readonly erasureId: string }
   /** No message of this id that a prompt has held. */
   | { readonly reason: "message_unknown" }
   | { readonly reason: "branch_unknown" }

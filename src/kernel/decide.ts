@@ -11,6 +11,7 @@ import type { CommandContext, Receipt, Rejection, ThreadCommand } from "./comman
 import { decideApproval, refuseApproval, supersede } from "./approvals.ts";
 import { closeForCancel, runScope } from "./closing.ts";
 import { selectBranch, startBranch } from "./decide-branch.ts";
+import { completeErasure, requestErasure } from "./decide-erasure.ts";
 import type { ThreadDraft } from "./events.ts";
 import { isBlank } from "./prompt-text.ts";
 import { isWaitingForHumans, pinOf, type RunState, type ThreadState } from "./state.ts";
@@ -35,6 +36,11 @@ export function decide(
   if (command.type === "create_thread") return createThread(state, command, context);
   if (!state.created) return err({ reason: "thread_missing" });
   const scope: EventScope = { actor: context.actor };
+  if (command.type === "request_erasure") return requestErasure(state, command, scope);
+  if (command.type === "complete_erasure") return completeErasure(state, command, scope);
+  // Nothing may be added that the erasure under way would have to reach as well.
+  if (state.erasure?.target === "thread")
+    return err({ reason: "erasure_active", erasureId: state.erasure.id });
   switch (command.type) {
     case "send_message":
       return sendMessage(state, command, scope);

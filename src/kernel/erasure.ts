@@ -14,6 +14,8 @@ const STRUCTURAL: ReadonlySet<ThreadEventType> = new Set([
   "tool.interrupted",
   "branch.started",
   "branch.selected",
+  "erasure.requested",
+  "erasure.completed",
 ]);
 
 export function isErasable(type: ThreadEventType): boolean {

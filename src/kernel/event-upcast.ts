@@ -63,6 +63,8 @@ const VERSIONS: { readonly [T in ThreadEventType]: number } = {
   "context.added": 1,
   "branch.started": 1,
   "branch.selected": 1,
+  "erasure.requested": 1,
+  "erasure.completed": 1,
   "run.cancel_requested": 1,
   "run.completed": 1,
   "run.failed": 1,

@@ -296,6 +296,23 @@ export interface ThreadEvents {
     } | null;
   };
   readonly "branch.selected": BranchChange;
+  /** Payloads of the thread, or of the run in its header, are to be forgotten (H30). Its id is the erasure's. */
+  readonly "erasure.requested": {
+    readonly target: ErasureTarget;
+    /** Opaque id: who may still read what is left, once the event that said it is erased. */
+    readonly owner: string;
+    /** The erasure of a subject that this is part of, or null. */
+    readonly origin: string | null;
+  };
+  /** Nothing of it is left anywhere; `cause` is the request. */
+  readonly "erasure.completed": {
+    readonly target: ErasureTarget;
+    readonly stores: readonly ErasedStore[];
+    /** How far freed space was wiped: rewritten whole, or overwritten in place where the log is long. */
+    readonly wiped: "rewritten" | "overwritten";
+    /** What runs came to, where only a payload said it: counts outlive what they count. */
+    readonly kept: readonly KeptRun[];
+  };
   readonly "run.cancel_requested": { readonly reason: string };
   readonly "run.completed": {
     readonly finish: RunFinish;
@@ -304,6 +321,19 @@ export interface ThreadEvents {
   };
   readonly "run.failed": { readonly reason: RunFailure; readonly message: string };
   readonly "run.cancelled": { readonly reason: string };
+}
+
+export type ErasureTarget = "thread" | "run";
+/** How many things of a store were erased. */
+export interface ErasedStore {
+  readonly store: string;
+  readonly count: number;
+}
+export interface KeptRun {
+  readonly runId: string;
+  readonly finish: string | null;
+  readonly reason: string | null;
+  readonly tokens: number;
 }
 
 export type ThreadEventType = keyof ThreadEvents;

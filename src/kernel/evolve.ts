@@ -11,6 +11,7 @@ import type { ThreadEvent, ThreadEvents } from "./events.ts";
 import { MAIN_BRANCH } from "./branch.ts";
 import { evolveBranch } from "./evolve-branch.ts";
 import { evolveApproval } from "./evolve-approvals.ts";
+import { evolveErasure } from "./evolve-erasure.ts";
 import { evolveInput, evolvePin, evolveRun } from "./evolve-run.ts";
 import { evolveModel } from "./evolve-model.ts";
 import { evolveTool } from "./evolve-tools.ts";
@@ -35,6 +36,7 @@ const INITIAL: ThreadState = {
   pendingPlan: null,
   branch: { id: MAIN_BRANCH, seq: null },
   pins: [],
+  erasure: null,
   abandoned: [],
 };
 
@@ -94,6 +96,9 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
       return evolvePlan(state, event);
     case "context.added":
       return evolveContext(state, event);
+    case "erasure.requested":
+    case "erasure.completed":
+      return evolveErasure(state, event);
     case "file.written":
     case "file.deleted":
       // The workspace is a projection of its own; the kernel only keeps the order.
@@ -103,7 +108,7 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
 
 export const THREAD_FOLD: Fold<ThreadEvents, ThreadState> = {
   id: "thread",
-  version: 4,
+  version: 5,
   initial: () => INITIAL,
   evolve,
   // The state is plain JSON; a snapshot's digest is checked by the log before it comes back here.

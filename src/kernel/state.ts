@@ -7,7 +7,14 @@
 import type { Json } from "#shared/json.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
-import type { ApprovalKind, PromptRef, Refusal, Reservation, RunFailure } from "./events.ts";
+import type {
+  ApprovalKind,
+  ErasureTarget,
+  PromptRef,
+  Refusal,
+  Reservation,
+  RunFailure,
+} from "./events.ts";
 import type { AgentManifest } from "./manifest.ts";
 
 export interface ThreadState {
@@ -36,10 +43,19 @@ export interface ThreadState {
   readonly branch: { readonly id: string; readonly seq: number | null };
   /** Manifests that the live run, a queued input or the next message may need; the newest is last. */
   readonly pins: readonly Pin[];
+  /** The erasure under way, or null. Never two. */
+  readonly erasure: OpenErasure | null;
   /** Calls closed by cancellation while their attempt still ran, so that a late result finds its run. */
   readonly abandoned: readonly AbandonedCall[];
 }
 
+export interface OpenErasure {
+  readonly id: string;
+  readonly seq: number;
+  readonly target: ErasureTarget;
+  /** Set where one run is the target. */
+  readonly runId: string | null;
+}
 export interface Pin {
   readonly definition: string;
   readonly seq: number;

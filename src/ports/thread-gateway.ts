@@ -16,6 +16,8 @@ import type {
   BranchReason,
   DecisionVerb,
   Delivery,
+  ErasedStore,
+  ErasureTarget,
 } from "#kernel/events.ts";
 import type { OutputSpec } from "./model.ts";
 import type { FileStat } from "./workspace.ts";
@@ -307,8 +309,36 @@ export interface ThreadStub {
       readonly deltas: boolean;
     },
   ): Promise<Reply<ReadableStream<Uint8Array>>>;
+  /**
+   * Forgets all content of the thread, or of one run; callers with scope `erase`. Works at once as far as it gets, and goes
+   * on by itself. Again: the first receipt, as long as nothing was added since.
+   */
+  eraseContent(caller: Caller, request: EraseContent): Promise<Reply<ErasureView>>;
+  /** The newest erasure of the thread, or of one run. */
+  erasure(caller: Caller, runId: string | null): Promise<Reply<ErasureView>>;
   /** Content-bearing erase of one event's payload; callers with scope `erase`. */
   erasePayload(caller: Caller, seq: number): Promise<Reply<{ readonly erased: number }>>;
+}
+
+export interface EraseContent {
+  /** Null: the whole thread. */
+  readonly runId: string | null;
+  /** What becomes of runs that have not ended: refuse with `run_active`, or cancel them first. */
+  readonly live: "refuse" | "cancel";
+  /** The erasure of a subject that this is part of, or null. */
+  readonly origin: string | null;
+}
+export interface ErasureView {
+  readonly erasureId: string;
+  readonly target: ErasureTarget;
+  readonly runId: string | null;
+  /** The erasure of a subject that it was part of, or null. */
+  readonly origin: string | null;
+  readonly status: "erasing" | "done";
+  readonly requestedAt: number;
+  readonly completedAt: number | null;
+  /** Counts per store; all of them once done. */
+  readonly stores: readonly ErasedStore[];
 }
 
 /** On whose word a socket opens: a caller that the gateway has authenticated, or a ticket that only the object knows. */

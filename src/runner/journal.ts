@@ -81,9 +81,10 @@ export class Journal {
   }
 
   /** After an erasure: nothing of what is gone from the log stays in memory. */
-  refold(): void {
+  forget({ refold }: { readonly refold: boolean }): void {
     this.#recent.clear();
     this.#planned = null;
+    if (!refold) return;
     const folded = this.#fold();
     this.#state = folded.state;
     this.#seq = folded.seq;
@@ -133,7 +134,10 @@ export class Journal {
   /** Off the hot path of a step: called when the outside is busy, or nothing is left to do. */
   snapshotWhenDue(atRest: boolean): void {
     const every = atRest ? SNAPSHOT_AT_REST : SNAPSHOT_IN_FLIGHT;
-    if (this.#closed !== null || this.#seq - this.#snapshotSeq < every) return;
+    if (this.#closed === null && this.#seq - this.#snapshotSeq >= every) this.saveSnapshot();
+  }
+
+  saveSnapshot(): void {
     this.#deps.log.saveSnapshot(THREAD_FOLD, this.#state, this.#seq);
     this.#snapshotSeq = this.#seq;
   }

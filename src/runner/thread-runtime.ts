@@ -162,11 +162,21 @@ export class ThreadRuntime {
    */
   erase(seqs: readonly number[]): ErasureReceipt {
     const receipt = this.#deps.log.erase(seqs);
-    this.#journal.refold();
+    this.forget({ refold: true });
+    return receipt;
+  }
+
+  /** What is gone from the log goes from memory. State is folded again where it may still hold some of it. */
+  forget({ refold }: { readonly refold: boolean }): void {
+    this.#journal.forget({ refold });
     this.#crossings.forget();
     this.#hub.forget();
     this.#latch.notify();
-    return receipt;
+  }
+
+  /** After an erasure took all snapshots: the next wake need not fold the whole log. */
+  saveSnapshot(): void {
+    this.#journal.saveSnapshot();
   }
 
   /** Stops for good, for a shutdown: aborts what is in flight and ends all subscriptions. Nothing is lost. */

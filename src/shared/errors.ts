@@ -18,6 +18,8 @@ export type ErrorCode =
   | "idempotency_conflict"
   | "run_active"
   | "run_not_active"
+  | "erasure_active"
+  | "history_pruned"
   | "approval_already_decided"
   | "approval_superseded"
   | "approval_expired"

@@ -47,3 +47,20 @@ export function fromObjectName(name: string): ThreadAddress | null {
   if (!isTenantId(tenant) || !isAgentName(agent) || !isThreadId(thread)) return null;
   return { tenant, agent, thread };
 }
+
+export interface SubjectAddress {
+  readonly tenant: TenantId;
+  readonly subject: PrincipalId;
+}
+
+/** The only place that spells the name of the object of a user's scope. */
+export function toSubjectName({ tenant, subject }: SubjectAddress): string {
+  return `v1/${tenant}/user/${subject}`;
+}
+
+export function fromSubjectName(name: string): SubjectAddress | null {
+  const [version, tenant, kind, subject, ...rest] = name.split("/");
+  if (version !== "v1" || kind !== "user" || rest.length > 0) return null;
+  if (tenant === undefined || subject === undefined) return null;
+  return isTenantId(tenant) && isPrincipalId(subject) ? { tenant, subject } : null;
+}

@@ -342,6 +342,14 @@ export class FakeGateway implements ThreadGateway {
         });
         return ok(this.#stream(options.from.seq, options.deltas));
       },
+      eraseContent: async (caller, { runId }) => {
+        const thread = find("eraseContent", caller);
+        return thread === null ? missing() : ok(erasureView(runId));
+      },
+      erasure: async (caller, runId) => {
+        const thread = find("erasure", caller);
+        return thread === null ? missing() : ok(erasureView(runId));
+      },
       erasePayload: async (caller, seq) => {
         const thread = find("erasePayload", caller);
         if (thread === null) return missing();
@@ -419,6 +427,19 @@ function exportPage(thread: FakeThread, after: number): Page<RawEvent> {
     payload: null,
   }));
   return { items, next: last < thread.seq ? last : null };
+}
+
+function erasureView(runId: string | null) {
+  return {
+    erasureId: "evt_erasure",
+    target: runId === null ? ("thread" as const) : ("run" as const),
+    runId,
+    origin: null,
+    status: "done" as const,
+    requestedAt: 1,
+    completedAt: 2,
+    stores: [{ store: "log_payloads", count: 1 }],
+  };
 }
 
 function runView(runId: string) {

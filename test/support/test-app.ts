@@ -16,6 +16,7 @@ import { createApp } from "#http/app.ts";
 import { trusted } from "#shared/ids.ts";
 import { utf8 } from "#shared/json.ts";
 import { FakeGateway } from "./fake-gateway.ts";
+import { FakeSubjects } from "./fake-subjects.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryApprovalInbox } from "./memory-approval-inbox.ts";
 import { MemoryDirectory } from "./memory-directory.ts";
@@ -58,6 +59,7 @@ export function createTestApp(
 ) {
   const { tokenSecret = TOKEN_SECRET, rates = UNLIMITED, agents = [] } = options;
   const gateway = new FakeGateway();
+  const subjects = new FakeSubjects();
   const directory = new MemoryDirectory();
   const inbox = new MemoryApprovalInbox();
   const keys = new MemoryKeyStore();
@@ -74,6 +76,7 @@ export function createTestApp(
   const logged: RequestLogEntry[] = [];
   const app = createApp({
     gateway,
+    subjects,
     directory,
     inbox,
     versions,
@@ -135,7 +138,20 @@ export function createTestApp(
     const { token } = await response.json<{ token: string }>();
     return token;
   };
-  return { app, call, mint, addKey, gateway, directory, inbox, versions, keys, clock, logged };
+  return {
+    app,
+    call,
+    mint,
+    addKey,
+    gateway,
+    subjects,
+    directory,
+    inbox,
+    versions,
+    keys,
+    clock,
+    logged,
+  };
 }
 
 export interface CallInit {

@@ -2,12 +2,21 @@
 import { AGENTS } from "#agents/registry.generated.ts";
 import { ThreadAgent } from "#durable-objects/agent-object.ts";
 import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
-import { composeApp, composeThread } from "#src/composition.ts";
+import { MemoryObject as Scope, type ScopeComposition } from "#durable-objects/memory-object.ts";
+import { composeApp, composeScope, composeThread } from "#src/composition.ts";
 import type { Env } from "#src/env.ts";
 import { lab, LAB_MODELS } from "./lab.ts";
 
 export { LedgerObject } from "#durable-objects/ledger-object.ts";
-export { MemoryObject } from "#durable-objects/memory-object.ts";
+
+export class MemoryObject extends Scope {
+  static override readonly compose = (env: Env): ScopeComposition => ({
+    ...composeScope(env),
+    clock: lab.clock,
+    heartbeatMs: lab.heartbeatMs,
+    ...(lab.build.erasers === undefined ? {} : { erasers: lab.build.erasers }),
+  });
+}
 
 /** User tokens are signed with it; deployments set their own. */
 const TOKEN_SECRET = "secret of the test build, 32 and more";

@@ -74,6 +74,8 @@ describe("a thread", () => {
     const listed: Record<Exclude<keyof ThreadStub, "fetch">, true> = {
       storeTicket: true,
       chatSnapshot: true,
+      eraseContent: true,
+      erasure: true,
       regenerate: true,
       edit: true,
       clearWindow: true,

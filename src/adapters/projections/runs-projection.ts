@@ -57,6 +57,8 @@ export class RunsProjection implements Projection<ThreadEvents> {
           reason: null,
           message: event.payload?.reason ?? null,
         });
+      case "erasure.completed":
+        return this.#keep(event);
       default:
         return;
     }
@@ -90,6 +92,19 @@ export class RunsProjection implements Projection<ThreadEvents> {
       tokens,
       header.run,
     );
+  }
+
+  /** Words of erased runs go, their numbers stay, also where the events behind them can no longer tell. */
+  #keep({ payload }: Extract<ThreadEvent, { readonly type: "erasure.completed" }>): void {
+    for (const { runId, finish, reason, tokens } of payload?.kept ?? []) {
+      this.#sql.exec(
+        "UPDATE runs SET message = NULL, finish = ?, reason = ?, tokens = ? WHERE run_id = ?",
+        finish,
+        reason,
+        tokens,
+        runId,
+      );
+    }
   }
 
   #end(

@@ -21,6 +21,7 @@ export interface ObjectStorage {
     };
   };
   transactionSync<T>(work: () => T): T;
+  sync(): Promise<void>;
 }
 
 const NO_ROWS: readonly SqlRow[] = [];

@@ -13,6 +13,7 @@ import type { Clock } from "#ports/clock.ts";
 import type { Directory } from "#ports/directory.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { Ids } from "#ports/ids.ts";
+import type { SubjectGateway } from "#ports/subject-gateway.ts";
 import type { Failure, Reply } from "#ports/thread-gateway.ts";
 import type { ErrorCode } from "#shared/errors.ts";
 import type { ProblemOptions } from "./errors.ts";
@@ -27,6 +28,7 @@ export interface AgentEntry {
 
 export interface RestDeps {
   readonly threads: ThreadAccess;
+  readonly subjects: SubjectGateway;
   readonly directory: Directory;
   readonly inbox: ApprovalInbox;
   readonly userTokens: Auth["userTokens"];

@@ -16,6 +16,7 @@ type ProblemStatus =
   | 405
   | 408
   | 409
+  | 410
   | 413
   | 416
   | 422
@@ -41,6 +42,8 @@ export const PROBLEMS: { readonly [Code in ErrorCode]: Entry } = {
   idempotency_conflict: { status: 409, title: "This key was used with another request." },
   run_active: { status: 409, title: "A run is active in this thread." },
   run_not_active: { status: 409, title: "The run has ended." },
+  erasure_active: { status: 409, title: "An erasure is under way." },
+  history_pruned: { status: 410, title: "This part of the history was pruned." },
   approval_already_decided: { status: 409, title: "The approval has been decided." },
   approval_superseded: { status: 409, title: "A newer message has superseded the approval." },
   approval_expired: { status: 409, title: "The approval has expired." },

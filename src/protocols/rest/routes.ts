@@ -7,6 +7,7 @@ import { addAgentVersionRoutes } from "./routes-agent-versions.ts";
 import { addAgentRoutes } from "./routes-agents.ts";
 import { addApprovalRoutes } from "./routes-approvals.ts";
 import { addAuditRoutes } from "./routes-audit.ts";
+import { addErasureRoutes } from "./routes-erasure.ts";
 import { addEventRoutes } from "./routes-events.ts";
 import { addFileRoutes } from "./routes-files.ts";
 import { addBranchRoutes } from "./routes-branches.ts";
@@ -30,6 +31,7 @@ export function createRestApi(deps: RestDeps): RestApi {
   addRunRoutes(router, deps);
   addBranchRoutes(router, deps);
   addEventRoutes(router, deps);
+  addErasureRoutes(router, deps);
   addFileRoutes(router, deps);
   addTicketRoutes(router, deps);
   addApprovalRoutes(router, deps);

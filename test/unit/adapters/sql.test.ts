@@ -24,6 +24,7 @@ function createObjectStorage(): ObjectStorage {
             ),
       }),
     },
+    sync: () => Promise.resolve(),
     transactionSync: (work) => {
       if (open) throw new Error("nested");
       open = true;
