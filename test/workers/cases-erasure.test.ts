@@ -57,7 +57,8 @@ async function store(user: string, agent: string, thread: string): Promise<Held>
   const client = new ThreadClient(await service.user(user), agent, thread);
   const runs: string[] = [];
   for (const turn of [1, 2]) {
-    const { runId } = await client.ask(`${canaryOf(user)} turn ${turn}`);
+    const { runId, ...run } = await client.ask(`${canaryOf(user)} turn ${turn}`);
+    expect(run).toMatchObject({ status: "completed", reason: null });
     runs.push(runId);
     vectors.put({ tenant: TENANT, agent, thread, runId } as never);
   }
@@ -102,7 +103,10 @@ describe("C06: erasure takes what it should and nothing else", () => {
       ).export();
       expect(exported).not.toContain(btoa(canaryOf(U1)).slice(0, 12));
       const asked = model.requests.length;
-      await client.ask("what do you know of me?");
+      expect(await client.ask("what do you know of me?")).toMatchObject({
+        status: "completed",
+        reason: null,
+      });
       expect(JSON.stringify(model.requests[asked])).not.toContain(canaryOf(U1));
       expect(await client.as(service).chainFault()).toBeNull();
     }
