@@ -26,7 +26,7 @@ export const lab = {
   models: new Map<string, Model>(),
   hooks: DEFAULT_HOOKS,
   /** What another build of the code would expect of the storage; objects opened from now on are of that build. */
-  build: {} as Partial<Pick<ThreadComposition, "catalogue" | "migrations" | "erasers">>,
+  build: {} as Partial<Pick<ThreadComposition, "catalogue" | "migrations" | "erasers" | "archive">>,
   /** Short, so that a wake by alarm is seen within a test. */
   heartbeatMs: 1_000,
 };

@@ -41,7 +41,16 @@ function start(name: string): StrictModel {
     say(`heard ${JSON.stringify(request.messages.at(-1)?.content).slice(0, 80)}`),
   );
   const route = `test/${name}`;
-  deploy(defineAgent({ name, description: name, instructions: "Help.", model: route, tools: [] }));
+  deploy(
+    defineAgent({
+      name,
+      description: name,
+      instructions: "Help.",
+      model: route,
+      tools: [],
+      limits: { maxCostMicros: null },
+    }),
+  );
   lab.models.set(route, model);
   return model;
 }

@@ -71,7 +71,16 @@ const send = defineTool({
 function start(name: string, model: Model, api: Api = service) {
   const route = `test/${name}`;
   const tools = [look, keep, send];
-  deploy(defineAgent({ name, description: name, instructions: "Help.", model: route, tools }));
+  deploy(
+    defineAgent({
+      name,
+      description: name,
+      instructions: "Help.",
+      model: route,
+      tools,
+      limits: { maxCostMicros: null },
+    }),
+  );
   lab.models.set(route, model);
   const thread = new ThreadClient(api, name, "t1");
   return { thread, stored: new StoredThread(TENANT, name, "t1") };
@@ -220,6 +229,22 @@ describe("a store that is away", () => {
     expect(vectors.attempts).toBeGreaterThanOrEqual(4);
     expect(countOf(receipt, "vectors")).toBe(2);
     expect(await thread.ask("more")).toMatchObject({ status: "completed" });
+  });
+
+  it("[H34] no content goes before the archive, which the outbox must tell, has been told", async () => {
+    let isAway = true;
+    const archive = {
+      put: () => (isAway ? Promise.reject(new Error("the archive is away")) : Promise.resolve()),
+      delete: () => Promise.resolve(),
+    };
+    lab.build = { ...lab.build, archive };
+    const { thread, stored } = start("told", talkative());
+    await thread.writeFile("large.txt", LARGE);
+    expect(await erase(thread)).toMatchObject({ status: 202, body: { status: "erasing" } });
+    expect(await placesOf(CANARY, stored)).toContain("blob_chunks");
+    isAway = false;
+    expect(countOf(await done(thread), "file_content")).toBe(1);
+    expect(await placesOf(CANARY, stored)).toEqual([]);
   });
 
   it("[H31] a kill in the middle changes no count", async () => {
