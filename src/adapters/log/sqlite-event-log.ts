@@ -100,7 +100,12 @@ class SqliteLogStore implements LogStore {
       }));
   }
 
+  /** Overwritten first, in its place: what SQLite merely unlinks stays in the file. */
   eraseRow(seq: number): void {
+    this.#database.exec(
+      "UPDATE events SET salt = zeroblob(length(salt)), payload = zeroblob(length(payload)) WHERE seq = ?",
+      seq,
+    );
     this.#database.exec("UPDATE events SET salt = NULL, payload = NULL WHERE seq = ?", seq);
   }
 
