@@ -12,6 +12,7 @@ import type {
   ThreadView,
 } from "#ports/thread-gateway.ts";
 import { finishNotice } from "#kernel/finish-notice.ts";
+import { loopNotice } from "#kernel/loop-words.ts";
 import { isWaitingForHumans } from "#kernel/state.ts";
 import type { RawEvent } from "#ports/event-log.ts";
 import type { FileStat } from "#ports/workspace.ts";
@@ -69,7 +70,9 @@ function withAnswer(host: ThreadHost, run: RunView): RunView {
   const ended = { ...run, message: run.message ?? finishNotice(run.finish) };
   const event = host.log.get(run.endSeq);
   if (event?.type !== "run.completed" || event.payload === null) return ended;
-  return { ...ended, text: event.payload.text, output: event.payload.output };
+  const { text, output, loop = null } = event.payload;
+  const message = loop === null ? ended.message : loopNotice(loop);
+  return { ...ended, text, output, loop, message };
 }
 
 /** Only people move it: nothing of that is stored, because it follows from the step at hand. */

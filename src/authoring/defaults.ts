@@ -31,3 +31,5 @@ export const DEFAULT_RETRY: RetryPolicy = { maxAttempts: 4, baseDelayMs: 500, ma
 
 export const DEFAULT_CONTEXT_TOKENS = 32_000;
 export const DEFAULT_MAX_REPAIRS = 2;
+/** One call alone is no repeat. */
+export const MIN_LOOP_LIMIT = 2;

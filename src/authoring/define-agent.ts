@@ -3,7 +3,13 @@
  */
 import { canonicalJson, utf8, type Json } from "#shared/json.ts";
 import { isAgentName } from "#shared/ids.ts";
-import type { AgentManifest, RetryPolicy, RunLimits, ToolPin } from "#kernel/manifest.ts";
+import type {
+  AgentManifest,
+  LoopLimits,
+  RetryPolicy,
+  RunLimits,
+  ToolPin,
+} from "#kernel/manifest.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { ModelSettings } from "#ports/model.ts";
@@ -15,6 +21,7 @@ import {
   DEFAULT_RETRY,
   DEFAULT_RUN_LIMITS,
   DEFAULT_SETTINGS,
+  MIN_LOOP_LIMIT,
 } from "./defaults.ts";
 
 export type { AgentDefinition };
@@ -32,6 +39,8 @@ export interface AgentSpec {
   readonly settings?: Partial<ModelSettings>;
   readonly limits?: Partial<RunLimits>;
   readonly retry?: Partial<RetryPolicy>;
+  /** When the loop guard stops a run: default 5 equal calls, 3 rounds of a cycle, 8 calls that bring nothing new. */
+  readonly loop?: Partial<LoopLimits>;
   /** Default 32,000 estimated tokens. */
   readonly contextTokens?: number;
   /** Default 2. */
@@ -67,6 +76,7 @@ export function defineAgent(spec: AgentSpec): AgentDefinition {
     retry: { ...DEFAULT_RETRY, ...spec.retry },
     tools: [...tools.values()].map(toToolPin),
     maxRepairs: spec.maxRepairs ?? DEFAULT_MAX_REPAIRS,
+    ...(spec.loop === undefined ? {} : { loop: spec.loop }),
   };
   assertCounts(manifest);
   return { manifest, tools };
@@ -100,6 +110,10 @@ function assertCounts(manifest: AgentManifest): void {
     if (value !== null && (!Number.isSafeInteger(value) || value < 1)) {
       throw new TypeError(`agent ${manifest.name}: ${name} must be a positive integer`);
     }
+  }
+  for (const [name, value] of Object.entries(manifest.loop ?? {})) {
+    if (!Number.isSafeInteger(value) || value < MIN_LOOP_LIMIT)
+      throw new TypeError(`agent ${manifest.name}: ${name} must be ${MIN_LOOP_LIMIT} or more`);
   }
   if (!Number.isSafeInteger(manifest.maxRepairs) || manifest.maxRepairs < 0) {
     throw new TypeError(`agent ${manifest.name}: maxRepairs must be 0 or more`);

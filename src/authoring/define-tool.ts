@@ -15,7 +15,7 @@ import type {
   ToolLimits,
 } from "#ports/tool.ts";
 import { fromJsonSchema, fromZodObject, type ArgumentSchema } from "./argument-schema.ts";
-import { DEFAULT_TOOL_LIMITS } from "./defaults.ts";
+import { DEFAULT_TOOL_LIMITS, MIN_LOOP_LIMIT } from "./defaults.ts";
 
 /** What every provider accepts as a function name. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -118,4 +118,6 @@ function assertDefinition(spec: ErasedSpec): void {
     if (!Number.isSafeInteger(value) || value < 1)
       refuse(`limit ${limit} must be a positive integer`);
   }
+  if ((spec.limits?.maxRepeats ?? MIN_LOOP_LIMIT) < MIN_LOOP_LIMIT)
+    refuse(`limit maxRepeats must be ${MIN_LOOP_LIMIT} or more`);
 }

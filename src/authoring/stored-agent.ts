@@ -102,6 +102,7 @@ function toManifest(spec: StoredAgentSpec, deps: BuilderDeps): AgentManifest {
     settings: given(spec.settings),
     limits: given(spec.limits),
     retry: given(spec.retry),
+    ...(spec.loop === undefined ? {} : { loop: given(spec.loop) }),
     ...(contextTokens === undefined ? {} : { contextTokens }),
     ...(maxRepairs === undefined ? {} : { maxRepairs }),
   });

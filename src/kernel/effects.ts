@@ -2,25 +2,35 @@
  * Effects: what the kernel asks for next. `record` stays inside the object; the others leave it, through the gate.
  */
 import type { ModelSettings, OutputSpec } from "#ports/model.ts";
-import type { PromptRef, PromptRefs, Reservation, RunFinish, ThreadDraft } from "./events.ts";
+import type {
+  LoopReport,
+  PromptRef,
+  PromptRefs,
+  Reservation,
+  RunFinish,
+  ThreadDraft,
+} from "./events.ts";
 
 export type Effect =
   /** Bookkeeping that needs no outside: appended as it is. */
   | { readonly type: "record"; readonly drafts: readonly ThreadDraft[] }
   | CallModel
   | CallTool
-  /** Final text and output are read from the log by the runner, then `run.completed` is appended. */
-  | {
-      readonly type: "complete_run";
-      readonly runId: string;
-      readonly definition: string;
-      readonly finish: RunFinish;
-      /** The `model.answered` whose text and output the run ends with; null when no answer had any. */
-      readonly answerSeq: number | null;
-    }
+  | CompleteRun
   /** Nothing to do before this time (epoch ms). */
   | { readonly type: "wait_until"; readonly at: number };
 
+/** Final text and output are read from the log by the runner, then `run.completed` is appended. */
+export interface CompleteRun {
+  readonly type: "complete_run";
+  readonly runId: string;
+  readonly definition: string;
+  readonly finish: RunFinish;
+  /** The `model.answered` whose text and output the run ends with; null when no answer had any. */
+  readonly answerSeq: number | null;
+  /** Of finish `loop_guard`: what went in circles. */
+  readonly loop?: LoopReport;
+}
 export interface CallModel {
   readonly type: "call_model";
   readonly runId: string;

@@ -101,6 +101,18 @@ export type RefusalCode =
   | "run_cancelled"
   | "run_failed";
 
+/** What the loop guard saw (B1): the same call, a cycle of calls, nothing new, tools that do not exist (K21). */
+export type LoopPattern = "repeat" | "cycle_2" | "cycle_3" | "no_progress" | "unknown_tools";
+export interface LoopReport {
+  readonly pattern: LoopPattern;
+  /** Of the newest call, as the model named it. */
+  readonly tool: string;
+  /** Digest of its canonical arguments: equal arguments have equal ones, within this log. */
+  readonly args: string;
+  /** Calls of the pattern; of `unknown_tools` steps. */
+  readonly count: number;
+}
+
 export interface Refusal {
   readonly code: RefusalCode;
   readonly message: string;
@@ -137,6 +149,8 @@ export interface ToolResult {
   /** Size of the whole output in bytes, and where the rest can be read when `output` is a preview of it. */
   readonly bytes: number;
   readonly handle: string | null;
+  /** Of the whole output, where `output` is only a preview of it (B2). */
+  readonly digest?: string;
 }
 
 export type ApprovalKind = "tool" | "question";
@@ -279,6 +293,8 @@ export interface ThreadEvents {
   readonly "context.added": {
     readonly kind: "reminder" | "repair" | "recall" | "history";
     readonly text: string;
+    /** A reminder of the loop guard (B3). */
+    readonly loop?: LoopReport;
   };
   readonly "branch.started": BranchChange & {
     readonly parent: string;
@@ -318,6 +334,8 @@ export interface ThreadEvents {
     readonly finish: RunFinish;
     readonly text: string;
     readonly output: Json;
+    /** Of finish `loop_guard` (B4). */
+    readonly loop?: LoopReport;
   };
   readonly "run.failed": { readonly reason: RunFailure; readonly message: string };
   readonly "run.cancelled": { readonly reason: string };

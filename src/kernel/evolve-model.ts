@@ -1,5 +1,6 @@
 /** Model attempts and their outcomes (G1, K5, K6, K10). */
 import type { ModelErrorCode } from "#ports/model.ts";
+import type { ToolEffect } from "#ports/tool.ts";
 import type { AnswerPart, RunFailure, ThreadEvents } from "./events.ts";
 import {
   clearRecovery,
@@ -10,6 +11,7 @@ import {
   withInputs,
 } from "./evolve-run.ts";
 import { type EventOf, pushEntries, settlePlan, toAnswerEntry, toEntry } from "./evolve-window.ts";
+import { addCall, digestCall, FRESH_LOOP, type LoopState } from "./loop-guard.ts";
 import { ERASED_TEXT } from "./prompt-text.ts";
 import {
   type AnswerSummary,
@@ -82,6 +84,8 @@ function openAttempt(
     ...state,
     window: entries,
     lastRequest: { seq: header.seq, refs, sinceFull },
+    // What somebody says is news, whatever the calls brought.
+    loop: steered.length === 0 ? state.loop : FRESH_LOOP,
     run: {
       ...run,
       phase: { type: "model_open", intent },
@@ -112,7 +116,7 @@ function answered(
     return { ...state, window, run: { ...base, phase: { type: "erased", seq } } };
   }
   const { parts } = event.payload;
-  const calls = toCalls(parts);
+  const calls = toCalls(parts, effectsOf(state, run));
   if (new Set(calls.map((call) => call.callId)).size !== calls.length)
     return corrupt("call_id_repeated", event);
   const answer = summarise(seq, event.payload, calls.length);
@@ -124,7 +128,15 @@ function answered(
   return { ...state, window, run: answer.hasText ? { ...next, lastTextSeq: seq } : next };
 }
 
-function toCalls(parts: readonly AnswerPart[]): readonly CallState[] {
+type EffectOf = (tool: string) => ToolEffect;
+
+/** A tool that is not pinned is never run. */
+function effectsOf(state: ThreadState, run: RunState): EffectOf {
+  const tools = pinOf(state, run.definition)?.manifest.tools ?? [];
+  return (name) => tools.find((tool) => tool.name === name)?.effect ?? "once";
+}
+
+function toCalls(parts: readonly AnswerPart[], effectOf: EffectOf): readonly CallState[] {
   return parts.flatMap((part, argsPart): readonly CallState[] =>
     part.type !== "call"
       ? []
@@ -133,6 +145,7 @@ function toCalls(parts: readonly AnswerPart[]): readonly CallState[] {
             callId: part.callId,
             name: part.name,
             argsPart,
+            digests: digestCall(part, effectOf(part.name)),
             refusal: part.refusal,
             status: "pending",
             next: "execute",
@@ -254,7 +267,14 @@ export function closeRound(
   );
   const next = {
     ...state,
+    loop: round.calls.reduce(addOutcome, state.loop),
     run: { ...run, phase: { type: "answered", answer: round.answer } as const },
   };
   return settlePlan({ ...next, window: pushEntries(next, results) });
+}
+
+/** In call order, whichever came back first. */
+function addOutcome(loop: LoopState, { name, digests, result }: CallState): LoopState {
+  if (result === null || result.digest === null) return loop;
+  return addCall(loop, { tool: name, ...digests, result: result.digest });
 }

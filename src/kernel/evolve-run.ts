@@ -3,6 +3,7 @@ import { estimateTokens } from "./tokens.ts";
 import type { ThreadEvent, ThreadEvents } from "./events.ts";
 import type { AgentManifest } from "./manifest.ts";
 import { type EventOf, pushEntries, settlePlan } from "./evolve-window.ts";
+import { FRESH_LOOP } from "./loop-guard.ts";
 import { type CorruptionReason, LogCorruption } from "./log-corruption.ts";
 import { userText } from "./prompt-text.ts";
 import {
@@ -140,7 +141,8 @@ function startRun(state: ThreadState, event: EventOf<"run.started">): ThreadStat
     lastTextSeq: null,
   };
   const queue = state.queue.filter((input) => !inputs.includes(input.seq));
-  return { ...state, run, queue, window: pushEntries(state, taken.map(inputEntry)) };
+  const window = pushEntries(state, taken.map(inputEntry));
+  return { ...state, run, queue, window, loop: FRESH_LOOP };
 }
 
 function cancelQueued(state: ThreadState, event: RunEvent): ThreadState {

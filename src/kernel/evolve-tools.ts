@@ -8,6 +8,7 @@ import type { ThreadEvent } from "./events.ts";
 import { closeRound } from "./evolve-model.ts";
 import { clearRecovery, corrupt, countRecovery, requireLiveRun, settle } from "./evolve-run.ts";
 import { type EventOf, pushEntries, toEntry } from "./evolve-window.ts";
+import { digestRefusal, digestResult } from "./loop-guard.ts";
 import { ERASED_TEXT, refusalText, resultText } from "./prompt-text.ts";
 import type { CallState, RunPhase, RunState, ThreadState } from "./state.ts";
 import { estimateTokens } from "./tokens.ts";
@@ -59,7 +60,7 @@ export function evolveTool(
     case "tool.refused":
       if (call.status !== "pending" && call.status !== "interrupted")
         return corrupt("call_already_started", event);
-      return replaceCall(state, run, closed(call, event, refusalText(event.payload)));
+      return replaceCall(state, run, refused(call, event));
   }
 }
 
@@ -115,7 +116,8 @@ function finished(
   const settled = settle(run, event, event.payload?.settlement);
   const status = event.payload?.result.status;
   const isProgress = status !== "unknown" && status !== "cancelled";
-  const next = closed(call, event, resultText(event.payload));
+  const digest = event.payload === null ? null : digestResult(event.payload.result);
+  const next = closed(call, event, { text: resultText(event.payload), digest });
   const after = replaceCall(state, isProgress ? clearRecovery(settled) : settled, next);
   if (status !== "cancelled") return after;
   const left = { callId: call.callId, intentId: open.intentId, runId: run.runId, step: run.step };
@@ -131,8 +133,20 @@ function requireOpen(
   return call.intent;
 }
 
-function closed(call: CallState, event: ThreadEvent, text: string): CallState {
-  const result = { seq: event.header.seq, tokens: estimateTokens(text), chars: text.length };
+function refused(call: CallState, event: Refused): CallState {
+  const refusal = event.payload?.refusal ?? null;
+  const isGuard = refusal === null || refusal.code === "loop_guard";
+  const digest = isGuard ? null : digestRefusal(refusal);
+  return closed(call, event, { text: refusalText(event.payload), digest });
+}
+
+function closed(
+  call: CallState,
+  event: ThreadEvent,
+  { text, digest }: { readonly text: string; readonly digest: string | null },
+): CallState {
+  const { seq } = event.header;
+  const result = { seq, tokens: estimateTokens(text), chars: text.length, digest };
   return { ...call, status: "closed", intent: null, refusal: null, result };
 }
 

@@ -49,12 +49,17 @@ export function evolveContext(state: ThreadState, event: EventOf<"context.added"
     toEntry("context", event.header.seq, contextText(event.payload)),
   ]);
   if (run === null || event.header.run !== run.runId) return { ...state, window };
+  if (event.payload?.loop !== undefined) {
+    const loop = { ...state.loop, warned: true };
+    return { ...state, window, loop, run: afterVerdict(run, "warning") };
+  }
   return { ...state, window, run: afterVerdict(run, event.payload?.kind) };
 }
 
-/** A repair, or a reminder (K25), is the verdict on the answer before it: the next step is due. */
-function afterVerdict(run: RunState, kind: ContextKind | undefined): RunState {
+/** A repair, a reminder (K25) or a warning (B3) is the verdict on the answer before it: the next step is due. */
+function afterVerdict(run: RunState, kind: ContextKind | "warning" | undefined): RunState {
   if (run.phase.type !== "answered") return run;
+  if (kind === "warning") return { ...run, phase: { type: "ready" } };
   if (kind === "repair") return { ...run, repairs: run.repairs + 1, phase: { type: "ready" } };
   if (kind === "reminder") return { ...run, reminded: true, phase: { type: "ready" } };
   return run;

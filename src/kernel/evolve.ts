@@ -16,6 +16,7 @@ import { evolveInput, evolvePin, evolveRun } from "./evolve-run.ts";
 import { evolveModel } from "./evolve-model.ts";
 import { evolveTool } from "./evolve-tools.ts";
 import { evolveContext, evolvePlan } from "./evolve-window.ts";
+import { FRESH_LOOP } from "./loop-guard.ts";
 import { LogCorruption } from "./log-corruption.ts";
 import { dumpState, restoreState } from "./snapshot.ts";
 import type { ThreadState } from "./state.ts";
@@ -38,6 +39,7 @@ const INITIAL: ThreadState = {
   pins: [],
   erasure: null,
   abandoned: [],
+  loop: FRESH_LOOP,
 };
 
 export function evolve(state: ThreadState, event: ThreadEvent): ThreadState {
@@ -108,7 +110,7 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
 
 export const THREAD_FOLD: Fold<ThreadEvents, ThreadState> = {
   id: "thread",
-  version: 5,
+  version: 6,
   initial: () => INITIAL,
   evolve,
   // The state is plain JSON; a snapshot's digest is checked by the log before it comes back here.

@@ -24,6 +24,15 @@ export interface RunLimits {
   readonly maxTokens: number | null;
   readonly maxQueuedInputs: number;
 }
+/** When the loop guard stops a run (B1); it warns at three fifths of each. */
+export interface LoopLimits {
+  /** Equal calls with equal results. A tool's own `maxRepeats` goes before it. */
+  readonly maxRepeats: number;
+  /** Rounds of a cycle of two or three calls. */
+  readonly maxRounds: number;
+  /** Calls in a row that bring nothing the run had not seen. */
+  readonly maxStale: number;
+}
 export interface RetryPolicy {
   /** Attempts of one model step, the first included. */
   readonly maxAttempts: number;
@@ -43,6 +52,8 @@ export interface AgentManifest {
   readonly limits: RunLimits;
   readonly retry: RetryPolicy;
   readonly tools: readonly ToolPin[];
+  /** Absent, or absent in it: the defaults. */
+  readonly loop?: Partial<LoopLimits>;
   /** Re-asks of a structured answer that does not fit its schema. */
   readonly maxRepairs: number;
 }

@@ -6,10 +6,12 @@
  * intent is in the log. A step is one answer and its calls: at the step cap the calls of the last answer still run, then
  * the run ends (K5).
  */
-import type { Effect } from "./effects.ts";
-import type { Reservation, RunFailure, RunFinish, ThreadDraft } from "./events.ts";
+import type { CompleteRun, Effect } from "./effects.ts";
+import type { LoopReport, Reservation, RunFailure, RunFinish, ThreadDraft } from "./events.ts";
 import { closeForCancel, lostAttempt, runScope } from "./closing.ts";
 import { withInputs } from "./evolve-run.ts";
+import { inspectLoop } from "./loop-guard.ts";
+import { loopWarning } from "./loop-words.ts";
 import type { AgentManifest } from "./manifest.ts";
 import { type Price, priceUnknown, reservation } from "./reservation.ts";
 import {
@@ -107,8 +109,7 @@ function judge(live: Live, answer: AnswerSummary): readonly Effect[] {
     return [complete(run, "content_filter", answer.hasText ? answer.seq : null)];
   if (answer.calls > 0) {
     if (run.truncatedAnswers >= MAX_TRUNCATED_ANSWERS) return [complete(run, "length")];
-    if (run.unknownToolSteps >= MAX_UNKNOWN_TOOL_STEPS) return [complete(run, "loop_guard")];
-    return callModel(live);
+    return goOn(live);
   }
   const own = answer.hasText ? answer.seq : null;
   if (answer.finish === "length") return [complete(run, "length", own)];
@@ -122,6 +123,30 @@ function judge(live: Live, answer: AnswerSummary): readonly Effect[] {
   // A message that steers is answered before the run ends, as long as there is a step left for it (K3).
   if (run.steering.length > 0 && run.step < pin.manifest.limits.maxSteps) return callModel(live);
   return [complete(run, "stop")];
+}
+
+/** After a round of calls: on, unless the run goes in circles (K21, B3, B4). What a person says goes before. */
+function goOn(live: Live): readonly Effect[] {
+  const { state, run, pin } = live;
+  const last = state.loop.recent.at(-1);
+  if (run.unknownToolSteps >= MAX_UNKNOWN_TOOL_STEPS) {
+    const { tool, args } = last ?? { tool: "", args: "" };
+    return [stopLoop(run, { pattern: "unknown_tools", tool, args, count: run.unknownToolSteps })];
+  }
+  const found = run.steering.length > 0 ? null : inspectLoop(state.loop, pin.manifest);
+  if (found === null) return callModel(live);
+  const { verdict, report } = found;
+  return verdict === "stop" ? [stopLoop(run, report)] : [warnLoop(run, report)];
+}
+
+function stopLoop(run: RunState, loop: LoopReport): Effect {
+  return { ...complete(run, "loop_guard"), loop };
+}
+
+function warnLoop(run: RunState, loop: LoopReport): Effect {
+  const scope = { ...runScope(run), step: run.step };
+  const text = loopWarning(loop);
+  return record([{ type: "context.added", payload: { kind: "reminder", text, loop }, scope }]);
 }
 
 function repair(
@@ -213,7 +238,7 @@ function complete(
   run: RunState,
   finish: RunFinish,
   answerSeq: number | null = run.lastTextSeq,
-): Effect {
+): CompleteRun {
   return { type: "complete_run", runId: run.runId, definition: run.definition, finish, answerSeq };
 }
 

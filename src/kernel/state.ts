@@ -15,6 +15,7 @@ import type {
   Reservation,
   RunFailure,
 } from "./events.ts";
+import type { CallDigests, LoopState } from "./loop-guard.ts";
 import type { AgentManifest } from "./manifest.ts";
 
 export interface ThreadState {
@@ -47,6 +48,8 @@ export interface ThreadState {
   readonly erasure: OpenErasure | null;
   /** Calls closed by cancellation while their attempt still ran, so that a late result finds its run. */
   readonly abandoned: readonly AbandonedCall[];
+  /** What the calls of the live run brought, since somebody last said something (B1). */
+  readonly loop: LoopState;
 }
 
 export interface OpenErasure {
@@ -154,6 +157,7 @@ export interface CallState {
   readonly callId: string;
   readonly name: string;
   readonly argsPart: number;
+  readonly digests: CallDigests;
   readonly refusal: Refusal | null;
   /** `waiting`: only a person moves it. */
   readonly status: "pending" | "waiting" | "open" | "interrupted" | "closed";
@@ -166,7 +170,13 @@ export interface CallState {
   /** Null when none was asked for. */
   readonly approval: CallApproval | null;
   /** Seq, tokens and characters of the event that holds the result, once closed. */
-  readonly result: { readonly seq: number; readonly tokens: number; readonly chars: number } | null;
+  readonly result: {
+    readonly seq: number;
+    readonly tokens: number;
+    readonly chars: number;
+    /** What the loop guard compares; null where nothing is known, or the guard itself refused. */
+    readonly digest: string | null;
+  } | null;
 }
 
 export interface RunState {

@@ -5,7 +5,7 @@
  * storing it again answers the first record. At most one version of an agent is promoted, and a retired one is not and
  * cannot be. Every read names a tenant.
  */
-import type { AgentManifest, RetryPolicy, RunLimits } from "#kernel/manifest.ts";
+import type { AgentManifest, LoopLimits, RetryPolicy, RunLimits } from "#kernel/manifest.ts";
 import type { AgentName, TenantId } from "#shared/ids.ts";
 import type { Result } from "#shared/result.ts";
 import type { ModelSettings } from "./model.ts";
@@ -69,6 +69,7 @@ export interface StoredAgentSpec {
   readonly contextTokens?: number | undefined;
   readonly limits?: Given<RunLimits> | undefined;
   readonly retry?: Given<RetryPolicy> | undefined;
+  readonly loop?: Given<LoopLimits> | undefined;
   readonly maxRepairs?: number | undefined;
   /** Names of registered tools. */
   readonly tools: readonly string[];

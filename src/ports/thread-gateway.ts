@@ -18,6 +18,7 @@ import type {
   Delivery,
   ErasedStore,
   ErasureTarget,
+  LoopReport,
 } from "#kernel/events.ts";
 import type { OutputSpec } from "./model.ts";
 import type { FileStat } from "./workspace.ts";
@@ -74,6 +75,8 @@ export interface RunView {
   readonly finish: string | null;
   readonly reason: string | null;
   readonly message: string | null;
+  /** Of finish `loop_guard`: what went in circles (B4). */
+  readonly loop: LoopReport | null;
   readonly text: string | null;
   readonly output: Json;
   readonly steps: number;

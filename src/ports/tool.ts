@@ -22,6 +22,11 @@ export interface ToolLimits {
   /** Longest result text that is handed to the model; the rest stays readable by its handle. */
   readonly maxResultBytes: number;
   readonly maxCallsPerRun: number;
+  /**
+   * Equal calls with equal results until the loop guard stops the run; at least 2. Default the agent's, 5. Raise it for a
+   * tool that is meant to be polled.
+   */
+  readonly maxRepeats?: number;
   /** How long a call waits for a person. Default 7 days. */
   readonly approvalTimeoutMs?: number;
 }

@@ -1,15 +1,10 @@
 /**
  * The hooks of a deployment that plugs in none: approvals are required where a tool asks for them (T10), and
- * nothing else is asked of an effect than what its run allows.
+ * loops are stopped (B1), and nothing else is asked of an effect than what its run allows.
  */
 import type { Prices } from "#ports/prices.ts";
-import type {
-  BudgetHook,
-  GateHooks,
-  GuardrailHook,
-  LoopGuardHook,
-  PolicyHook,
-} from "./gate-hooks.ts";
+import type { BudgetHook, GateHooks, GuardrailHook, PolicyHook } from "./gate-hooks.ts";
+import { LOOP_GUARD } from "./loop-guard.ts";
 
 export const DEFAULT_POLICY: PolicyHook = {
   check: (view) =>
@@ -28,8 +23,6 @@ export const NO_GUARDRAIL: GuardrailHook = {
   modelText: (_view, text) => text,
 };
 
-export const NO_LOOP_GUARD: LoopGuardHook = { check: () => ({ allow: true, verdict: "none" }) };
-
 /** Nothing beyond the run's own caps, which the kernel checks with this reservation counted (G11). */
 export const NO_BUDGET: BudgetHook = {
   reserve: (view) => ({ allow: true, reservation: view.reservation }),
@@ -39,7 +32,7 @@ export const NO_BUDGET: BudgetHook = {
 export const DEFAULT_HOOKS: GateHooks = {
   policy: DEFAULT_POLICY,
   guardrail: NO_GUARDRAIL,
-  loopGuard: NO_LOOP_GUARD,
+  loopGuard: LOOP_GUARD,
   budget: NO_BUDGET,
 };
 

@@ -9,6 +9,7 @@ import { EMPTY_RESULT, isBlank } from "#kernel/prompt-text.ts";
 import type { WorkspaceSession } from "#ports/workspace.ts";
 import { isAppError } from "#shared/errors.ts";
 import { utf8, type Json } from "#shared/json.ts";
+import { textDigest } from "#shared/text-digest.ts";
 
 export const RESULTS_FOLDER = ".results";
 const DECODER = new TextDecoder();
@@ -65,7 +66,8 @@ function bounded(
     handle === null
       ? "The rest is not available; ask for less."
       : `The whole result is the file ${handle}: read the part you need by byte offset, or search it, instead of repeating the call.`;
-  return { ...base, handle, output: preview(whole, limits.maxResultBytes, hint) };
+  const output = preview(whole, limits.maxResultBytes, hint);
+  return { ...base, handle, output, digest: textDigest(text) };
 }
 
 function stage(whole: Uint8Array, limits: ResultLimits): string | null {

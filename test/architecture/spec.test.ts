@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { filesUnder } from "../support/source-tree.ts";
 
 /** Areas whose rules must be covered; A (approvals) has none yet. */
-const AREAS = ["K", "L", "G", "T", "S", "P", "W", "Z", "H"];
+const AREAS = ["K", "L", "G", "T", "S", "B", "P", "W", "Z", "H"];
 /** `- **K1** text` is a rule; `- ~~**K1** text~~ reason` is struck. */
 const RULE = /^- (~~)?\*\*([A-Z]\d+)\*\*/gm;
 /** The opening of a title, after any quote: `it("[K1][K2] ..."`. Suites of contracts are tests too. */

@@ -449,6 +449,7 @@ function runView(runId: string) {
     finish: "stop",
     reason: null,
     message: null,
+    loop: null,
     text: "done",
     output: null,
     steps: 1,

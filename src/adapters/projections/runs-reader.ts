@@ -1,4 +1,4 @@
-/** RunsReader: runs of a thread as the projection has them. Text and output are the log's; the caller reads them there. */
+/** RunsReader: runs of a thread as the projection has them. Text, output and loop report are the log's; the caller reads them there. */
 import type { Page, PageRequest, RunStatus, RunView } from "#ports/thread-gateway.ts";
 import type { SqlDatabase, SqlRow, SqlValue } from "#ports/sql.ts";
 
@@ -37,6 +37,7 @@ function toRunView(row: SqlRow): RunView {
     finish: toText(row["finish"]),
     reason: toText(row["reason"]),
     message: toText(row["message"]),
+    loop: null,
     text: null,
     output: null,
     steps: Number(row["steps"]),

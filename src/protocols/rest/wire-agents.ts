@@ -7,6 +7,7 @@ import { AgentParams, AnyJson, Millis, Sha256, ThreadListQuery } from "./wire.ts
 export const MAX_MANIFEST_BYTES = 256 * 1024;
 
 const count = (max: number) => z.int().min(1).max(max);
+const loopLimit = z.int().min(2).max(10_000);
 const Route = z.string().regex(/^[\x21-\x7e]{1,200}$/, { error: "1 to 200 printable characters" });
 const DEFINITION = /^[0-9a-f]{64}$/;
 
@@ -44,6 +45,14 @@ export const StoreAgentBody: z.ZodType<StoredAgentSpec> = z
         maxDelayMs: count(3_600_000).optional(),
       })
       .optional(),
+    loop: z
+      .strictObject({
+        maxRepeats: loopLimit.optional(),
+        maxRounds: loopLimit.optional(),
+        maxStale: loopLimit.optional(),
+      })
+      .optional()
+      .openapi({ description: "When the loop guard stops a run." }),
     maxRepairs: z.int().min(0).max(10).optional(),
     tools: z
       .array(z.string().min(1).max(64))

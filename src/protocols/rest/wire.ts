@@ -6,6 +6,7 @@
  */
 import { z } from "@hono/zod-openapi";
 import type { Json } from "#shared/json.ts";
+import type { LoopReport } from "#kernel/events.ts";
 import type { EventHeader } from "#ports/event-log.ts";
 import type {
   BranchView,
@@ -232,6 +233,18 @@ export const ThreadListDoc = z
   .object({ items: z.array(ThreadListItemDoc), next: z.string().nullable() })
   .openapi("ThreadList");
 
+export const LoopDoc = z
+  .object({
+    pattern: z.enum(["repeat", "cycle_2", "cycle_3", "no_progress", "unknown_tools"]),
+    tool: z.string(),
+    args: z.string().openapi({
+      description:
+        "Digest of the newest call's canonical arguments: equal ones have equal digests.",
+    }),
+    count: z.int().openapi({ description: "Calls of the pattern; of `unknown_tools` steps." }),
+  })
+  .openapi("LoopReport") satisfies z.ZodType<LoopReport>;
+
 export const RunDoc = z
   .object({
     runId: z.string(),
@@ -239,6 +252,7 @@ export const RunDoc = z
     finish: z.string().nullable(),
     reason: z.string().nullable(),
     message: z.string().nullable(),
+    loop: LoopDoc.nullable().openapi({ description: "Of finish `loop_guard`: why." }),
     text: z.string().nullable(),
     output: AnyJson,
     steps: z.int(),

@@ -163,12 +163,17 @@ class UiStream implements ChatStream {
   }
 
   #completed(event: EventView): readonly string[] {
-    const { finish } = payloadOf<"run.completed">(event) ?? { finish: "stop" };
+    const { finish, loop } = payloadOf<"run.completed">(event) ?? { finish: "stop" };
     const finishReason = FINISH_REASONS[finish] ?? "other";
+    const metadata = {
+      runId: this.runId,
+      finish,
+      ...(loop === undefined ? {} : { loop: { ...loop } }),
+    };
     const chunks = [
       ...this.#closeText(),
       ...this.#closeStep(),
-      { type: "finish", finishReason, messageMetadata: { runId: this.runId, finish } },
+      { type: "finish", finishReason, messageMetadata: metadata },
     ];
     return [...this.#chunks(chunks), this.#done("completed")];
   }

@@ -85,7 +85,7 @@ describe("a compiled prompt", () => {
       driver.pumpAll();
       driver.answer({ calls: [{ name: "put" }, { name: "look" }] });
       driver.pumpAll();
-      driver.finishTool({ plan: [{ text, status: "active" }] });
+      driver.finishTool({ output: `${text.length} letters`, plan: [{ text, status: "active" }] });
       driver.finishTool();
     }
     driver.crash();
@@ -177,7 +177,7 @@ describe("its digest", () => {
       perStep.push(reads.length);
       driver.answer({ calls: [{ name: "look" }] });
       driver.pumpAll();
-      driver.finishTool();
+      driver.finishTool({ output: `saw ${i}` });
     }
     expect(perStep).toEqual([1, 2, 2, 2, 2, 2, 2, 2]);
   });

@@ -151,7 +151,7 @@ describe("a model call whose process died", () => {
       driver.pumpAll();
       driver.answer({ calls: [{ name: "look" }] });
       driver.pumpAll();
-      driver.finishTool();
+      driver.finishTool({ output: `saw ${life}` });
     }
     expect(count(driver, "run.failed")).toBe(0);
   });

@@ -225,7 +225,7 @@ describe("driving", () => {
   test("[L9] snapshots are taken while the outside is busy, and a thread opened from one goes on", async () => {
     const world = new World();
     const model = new ScriptModel([
-      ...Array.from({ length: 60 }, () => ask(["look"])),
+      ...Array.from({ length: 60 }, (_, index) => ask(["look", { index }])),
       say("done"),
     ]);
     const limits = { maxSteps: 100, maxCostMicros: null, maxTokens: null, maxQueuedInputs: 1 };

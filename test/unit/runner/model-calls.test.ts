@@ -224,9 +224,11 @@ describe("answers", () => {
 describe("size", () => {
   async function rowsWritten(steps: number): Promise<number> {
     const world = new World();
-    const round = ask(["look"], ["look"], ["look"]);
+    const rounds = Array.from({ length: steps }, (_, at) =>
+      ask(["look", { at, n: 1 }], ["look", { at, n: 2 }], ["look", { at, n: 3 }]),
+    );
     const thread = new ThreadHarness({
-      model: new ScriptModel([...Array.from({ length: steps }, () => round), say("done")]),
+      model: new ScriptModel([...rounds, say("done")]),
       tools: [world.tool("look", "read")],
     });
     thread.send("go");
