@@ -201,9 +201,7 @@ export class ToolCrossing implements Crossing {
     );
     try {
       // A cancelled run does not wait, but its late result is recorded, so only the deadline ends the waiting here.
-      return await interrupt.untilExpired(() =>
-        this.#invoke(tool, args, this.#context(run, interrupt.signal)),
-      );
+      return await interrupt.untilExpired(() => this.#invoke(tool, args, this.#context(run)));
     } catch (error) {
       const timedOut = interrupt.expired;
       return {
@@ -225,15 +223,18 @@ export class ToolCrossing implements Crossing {
     return checked.happened ? { type: "value", value: checked.result } : { type: "not_happened" };
   }
 
-  #context(
-    run: { session: WorkspaceSession; staged: { plan: readonly PlanItem[] | null } },
-    signal: AbortSignal,
-  ): ToolContext {
+  #context(run: {
+    session: WorkspaceSession;
+    staged: { plan: readonly PlanItem[] | null };
+    interrupt: Interrupt;
+  }): ToolContext {
     const { idempotencyKey, view, plan, sandbox, now } = this.#deps;
     return {
       idempotencyKey,
       attempt: view.attempt,
-      signal,
+      get signal() {
+        return run.interrupt.signal;
+      },
       now: now(),
       files: run.session,
       sandbox,

@@ -5,14 +5,19 @@
  * One signal a flight, without derived signals and listeners: on the path of every step they cost more than its rules.
  */
 export class Interrupt {
-  readonly #controller = new AbortController();
+  #controller: AbortController | null = null;
+  #reason: Error | null = null;
   #cancelled = false;
   #expired = false;
   #onCancel: ((reason: Error) => void) | null = null;
   #onExpiry: ((reason: Error) => void) | null = null;
 
-  /** Aborted by whichever comes first. */
+  /** Aborted by whichever comes first. Made when it is first asked for: most tools never do. */
   get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#reason !== null) this.#controller.abort(this.#reason);
+    }
     return this.#controller.signal;
   }
   /** Told from outside: the run was cancelled, or the thread shuts down. */
@@ -27,20 +32,20 @@ export class Interrupt {
   cancel(reason: string): void {
     const why = new DOMException(reason, "AbortError");
     this.#cancelled = true;
-    this.#controller.abort(why);
+    this.#abort(why);
     this.#onCancel?.(why);
   }
 
   expire(reason: string): void {
     const why = new DOMException(reason, "TimeoutError");
     this.#expired = true;
-    this.#controller.abort(why);
+    this.#abort(why);
     this.#onExpiry?.(why);
   }
 
   /** `work`, or a rejection at once when it is cancelled or expires, even where `work` does not listen. */
   async untilAborted<T>(work: () => Promise<T>): Promise<T> {
-    if (this.signal.aborted) throw this.signal.reason;
+    if (this.#reason !== null) throw this.#reason;
     return new Promise((resolve, reject) => {
       this.#onCancel = reject;
       this.#onExpiry = reject;
@@ -54,5 +59,10 @@ export class Interrupt {
       this.#onExpiry = reject;
       work().then(resolve, reject);
     });
+  }
+
+  #abort(reason: Error): void {
+    this.#reason ??= reason;
+    this.#controller?.abort(reason);
   }
 }

@@ -15,19 +15,25 @@ export class RandomIds implements Ids {
   #used = 0;
 
   next(prefix: Parameters<Ids["next"]>[0]): string {
+    this.#reserve(ID_BYTES);
     let id = `${prefix}_`;
-    for (const byte of this.bytes(ID_BYTES)) id += HEX[byte];
+    for (let drawn = 0; drawn < ID_BYTES; drawn += 1)
+      id += HEX[this.#pool[this.#used + drawn] ?? 0];
+    this.#used += ID_BYTES;
     return id;
   }
 
   bytes(length: number): Uint8Array {
     if (length > POOL_BYTES) return crypto.getRandomValues(new Uint8Array(length));
-    if (this.#used + length > this.#pool.length) {
-      this.#pool = crypto.getRandomValues(new Uint8Array(POOL_BYTES));
-      this.#used = 0;
-    }
+    this.#reserve(length);
     const start = this.#used;
     this.#used += length;
     return this.#pool.slice(start, this.#used);
+  }
+
+  #reserve(length: number): void {
+    if (this.#used + length <= this.#pool.length) return;
+    this.#pool = crypto.getRandomValues(new Uint8Array(POOL_BYTES));
+    this.#used = 0;
   }
 }

@@ -40,3 +40,16 @@ test("[L3] the hasher is SHA-256 over the parts as one", () => {
   ]);
   expect(hasher.sha256()).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 });
+
+test("[K11] a running hash gives at any time what one over all its parts gives", () => {
+  const hasher = new NodeHasher();
+  const running = hasher.start();
+  let text = "";
+  for (const part of ["", "a", "bc".repeat(400), ""]) {
+    running.update(utf8(part));
+    text += part;
+    expect([running.digest(), running.digest()]).toEqual(
+      Array.from({ length: 2 }, () => hasher.sha256(utf8(text))),
+    );
+  }
+});
