@@ -49,6 +49,13 @@ export function composeBench(agent: AgentDefinition, model: Model): ThreadCompos
     inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
     socketProtocol,
     audit: UNSIGNED,
+    spend: {
+      counted: async () => 0,
+      add: async () => true,
+      entries: async () => [],
+      replace: async () => true,
+      sum: async () => [],
+    },
     versions: { promoted: async () => null },
     directory: {
       register: async (record) => record,

@@ -12,6 +12,7 @@ import type {
   EraseContent,
   ErasureView,
   FileUpload,
+  LateUsage,
   MessagePageRequest,
   PageRequest,
   Regenerate,
@@ -35,6 +36,7 @@ import { ACCESS, STUB, ThreadObject } from "./agent/thread-object.ts";
 import * as branches from "./agent/branch-commands.ts";
 import * as commands from "./agent/thread-commands.ts";
 import * as reads from "./agent/thread-reader.ts";
+import { correctUsage } from "./agent/usage-commands.ts";
 
 /** A composition root extends it and gives `compose`. */
 export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
@@ -214,6 +216,19 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
 
   async erasure(caller: Caller, runId: string | null): Promise<Reply<ErasureView>> {
     return this[ACCESS].read(caller, (host) => viewErasure(host, caller, runId));
+  }
+
+  async correctUsage(caller: Caller, late: LateUsage): Promise<Reply<Receipt>> {
+    return this[ACCESS].command(caller, (host) => {
+      const scope = checkScope(caller, "operate");
+      return scope.ok ? correctUsage(host, caller, late) : scope;
+    });
+  }
+
+  async checkSpend(caller: Caller, replace: boolean): ReturnType<ThreadStub["checkSpend"]> {
+    const host = await this[ACCESS].ready();
+    const allowed = host.guard(caller, () => checkScope(caller, "operate"));
+    return allowed.ok ? host.checkSpend(replace) : allowed;
   }
 
   async erasePayload(caller: Caller, seq: number): Promise<Reply<{ readonly erased: number }>> {

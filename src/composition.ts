@@ -23,9 +23,12 @@ import { ZodJsonSchemas } from "#adapters/json-schema/zod-json-schemas.ts";
 import { D1KeyStore } from "#adapters/key-store/d1-key-store.ts";
 import { createModelDirectory, toModelConfig } from "#adapters/model/model-directory.ts";
 import { WorkersAiModel } from "#adapters/model/workers-ai-model.ts";
+import { D1PriceOverrides } from "#adapters/prices/d1-price-overrides.ts";
 import { PriceTable } from "#adapters/prices/price-table.ts";
 import { ExportWriter } from "#audit/export-writer.ts";
 import { toJwk } from "#audit/key-set.ts";
+import { TenantPriceList } from "#adapters/prices/tenant-price-list.ts";
+import { D1SpendStore } from "#adapters/spend/d1-spend.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
 import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
 import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
@@ -63,19 +66,22 @@ export function composeThread(
       ? null
       : (modelId, route) => new WorkersAiModel({ binding: ai, modelId, route }),
   );
-  const table = new PriceTable({ openaiCompatibleUrl: models.openaiCompatible?.baseUrl ?? null });
+  const table = composePriceTable(env);
+  const ownPrices = new D1PriceOverrides(env.DB);
+  const clock = overrides.clock ?? new SystemClock();
   return {
     catalogue: THREAD_CATALOGUE,
     migrations: OBJECT_MIGRATIONS,
-    clock: new SystemClock(),
+    clock,
     agents: new Map(resolveAgents(agents, config).map((agent) => [agent.manifest.name, agent])),
     models: createModelDirectory(models),
     sandbox: composeSandbox(env, config),
     schemas: new ZodJsonSchemas(),
-    prices: () => table,
+    prices: (tenant) => new TenantPriceList({ tenant, table, overrides: ownPrices, clock }),
     hooks: () => DEFAULT_HOOKS,
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),
+    spend: new D1SpendStore(env.DB),
     versions: new D1AgentVersions(env.DB),
     archive: new R2BlobArchive(env.BLOBS),
     erasers: composeErasers(env),
@@ -131,6 +137,8 @@ export function composeApp(
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),
     versions,
+    spend: new D1SpendStore(env.DB),
+    prices: { table: composePriceTable(env), overrides: new D1PriceOverrides(env.DB) },
     promoted: new CachedPromotedAgents(versions, clock),
     builder: createAgentBuilder({ tools: registeredTools(agents), defaultRoute, hasher }),
     keys: new D1KeyStore(env.DB),
@@ -154,6 +162,11 @@ export function composeApp(
     log: createRequestLog(writeLine),
     assets: assets === undefined ? null : (request) => assets.fetch(request),
   });
+}
+
+function composePriceTable(env: Env): PriceTable {
+  const { openaiCompatible } = toModelConfig(env, null);
+  return new PriceTable({ openaiCompatibleUrl: openaiCompatible?.baseUrl ?? null });
 }
 
 /** The one place that makes a stub of a thread's object. */

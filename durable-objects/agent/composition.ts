@@ -13,6 +13,7 @@ import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { ModelDirectory } from "#ports/model.ts";
 import type { TenantPrices } from "#ports/prices.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
+import type { SpendStore } from "#ports/spend.ts";
 import type { SocketProtocol } from "#ports/socket-protocol.ts";
 import type { HookFactory } from "#runner/gate-hooks.ts";
 import type { AuditParts } from "./audit.ts";
@@ -31,6 +32,7 @@ export interface ThreadComposition {
   readonly hooks: HookFactory;
   readonly directory: Directory;
   readonly inbox: ApprovalInbox;
+  readonly spend: SpendStore;
   readonly versions: Pick<AgentVersions, "promoted">;
   readonly archive: BlobArchive;
   /** Stores outside the object that an erasure has to reach (H32). */

@@ -36,6 +36,20 @@ const PLAIN = {
     message: "this approval is not open",
   },
   approval_overdue: { code: "approval_expired", message: "this approval has expired" },
+  usage_unknown: {
+    code: "not_found",
+    message: "no model call with this id, or its record was erased",
+  },
+  usage_final: {
+    code: "conflict",
+    message:
+      "the provider said already what this call used; only an estimate or an unknown cost is replaced",
+  },
+  usage_unpriced: {
+    code: "conflict",
+    message:
+      "the route of this call has no price now; set one (PUT /v1/prices), then send the usage again",
+  },
   idempotency_conflict: {
     code: "idempotency_conflict",
     message: "this key was used for another request; use a new key",
@@ -94,6 +108,9 @@ export function toFailure(refusal: SubmitRefusal): Failure {
     case "message_empty":
     case "approval_not_open":
     case "approval_overdue":
+    case "usage_unknown":
+    case "usage_final":
+    case "usage_unpriced":
     case "idempotency_conflict":
       return failure(PLAIN[refusal.reason].code, PLAIN[refusal.reason].message);
     case "read_only":

@@ -27,7 +27,8 @@ import { firstExpiry, isWaitingForHumans, pinOf } from "#kernel/state.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { EventLog } from "#ports/event-log.ts";
 import type { JsonSchemas } from "#ports/json-schema.ts";
-import type { Caller, Reply } from "#ports/thread-gateway.ts";
+import type { Prices } from "#ports/prices.ts";
+import type { Caller, Reply, SpendCheck } from "#ports/thread-gateway.ts";
 import type { Tool } from "#ports/tool.ts";
 import { BranchHistory } from "#runner/branch-history.ts";
 import { OPEN_BOUNDARY, type HookThread } from "#runner/gate-hooks.ts";
@@ -48,6 +49,7 @@ import {
   largeContent,
 } from "./outbox.ts";
 import { ErasureWork } from "./erasure/erasure-work.ts";
+import { checkSpend, spendConsumer } from "./outbox-spend.ts";
 import { replyWith, toFailure, UNAVAILABLE } from "./refusals.ts";
 
 export interface CommandRequest {
@@ -63,6 +65,7 @@ export class ThreadHost {
   readonly storage: OpenStorage;
   readonly log: EventLog<ThreadEvents>;
   readonly workspace: SqliteWorkspace;
+  readonly prices: Prices;
   readonly runs: RunsReader;
   readonly approvals: ApprovalsReader;
   readonly erasures: ErasuresReader;
@@ -77,6 +80,7 @@ export class ThreadHost {
     this.address = address;
     this.#composition = composition;
     this.#promoted = new CachedPromotedAgents(composition.versions, composition.clock);
+    this.prices = composition.prices(address.tenant);
     this.storage = openStorage(storage, composition.migrations);
     const { database, blobs, hasher } = this.storage;
     this.runs = new RunsReader(database);
@@ -186,7 +190,7 @@ export class ThreadHost {
    */
   async drainOutbox(): Promise<boolean> {
     if (!this.log.mode.writable) return false;
-    const { directory, archive, inbox, audit, clock } = this.#composition;
+    const { directory, archive, inbox, audit, clock, spend } = this.#composition;
     const owner = this.runtime.state.owner ?? "";
     const { logId } = this.log;
     const conflict = (message: string): void =>
@@ -196,7 +200,17 @@ export class ThreadHost {
       directoryConsumer(this.address, directory),
       archiveConsumer({ ...this.#archived, blobs: this.storage.blobs, archive }),
       ...threadAnchors({ logId, address: this.address }, audit, { clock, conflict }),
+      spendConsumer({ ...this.address, owner }, logId, spend),
     ]);
+  }
+
+  async checkSpend(replace: boolean): Promise<Reply<SpendCheck>> {
+    const place = { ...this.address, owner: this.runtime.state.owner ?? "" };
+    try {
+      return ok(await checkSpend(this.log, { place, store: this.#composition.spend, replace }));
+    } catch (error) {
+      return replyWith(error);
+    }
   }
 
   /**
@@ -268,13 +282,13 @@ export class ThreadHost {
 
   #open(): ThreadRuntime {
     const { database, hasher, ids } = this.storage;
-    const { clock, models, sandbox, schemas, prices, hooks, idleMs } = this.#composition;
+    const { clock, models, sandbox, schemas, hooks, idleMs } = this.#composition;
     return ThreadRuntime.open({
       log: this.log,
       clock,
       ids,
       hasher,
-      prices: prices(this.address.tenant),
+      prices: this.prices,
       models,
       sandbox,
       schemas,

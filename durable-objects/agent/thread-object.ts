@@ -53,7 +53,9 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
       return host.guard(caller, () => read(host));
     },
     begin: async (caller, command) => {
-      const known = await (await this.#ready()).refreshDefinition();
+      const host = await this.#ready();
+      await host.prices.refresh?.();
+      const known = await host.refreshDefinition();
       return known.ok ? this.#command(caller, command) : known;
     },
     command: async (caller, command) => this.#command(caller, command),

@@ -10,6 +10,7 @@ export const SCOPES = [
   "approvals:decide",
   "tokens:mint",
   "agents:write",
+  "operate",
   "audit",
   "erase",
   "admin",

@@ -121,3 +121,73 @@ export const anchors = sqliteTable(
     index("anchors_by_thread").on(table.tenant, table.agent, table.thread),
   ],
 );
+/** Sums of what was spent; follows from the logs, and can be computed again from them. */
+export const spend = sqliteTable(
+  "spend",
+  {
+    tenant: text("tenant").notNull(),
+    /** UTC, `2026-11-30`. */
+    day: text("day").notNull(),
+    agent: text("agent").notNull(),
+    thread: text("thread").notNull(),
+    owner: text("owner").notNull(),
+    route: text("route").notNull(),
+    tool: text("tool").notNull(),
+    kind: text("kind", { enum: ["normal", "recovery", "estimated"] }).notNull(),
+    calls: integer("calls").notNull(),
+    unpriced: integer("unpriced").notNull(),
+    micros: integer("micros").notNull(),
+    input: integer("input").notNull(),
+    cachedInput: integer("cached_input").notNull(),
+    cacheWrite: integer("cache_write").notNull(),
+    audioInput: integer("audio_input").notNull(),
+    output: integer("output").notNull(),
+    reasoning: integer("reasoning").notNull(),
+    audioOutput: integer("audio_output").notNull(),
+  },
+  (table) => [
+    primaryKey({
+      columns: [
+        table.tenant,
+        table.day,
+        table.agent,
+        table.thread,
+        table.owner,
+        table.route,
+        table.tool,
+        table.kind,
+      ],
+    }),
+    index("spend_by_owner").on(table.tenant, table.owner, table.day),
+    index("spend_by_thread").on(table.tenant, table.agent, table.thread),
+  ],
+);
+
+/** Up to which seq each log is counted in `spend`; moves in the batch that adds the rows. */
+export const spendCursors = sqliteTable(
+  "spend_cursors",
+  {
+    tenant: text("tenant").notNull(),
+    log: text("log").notNull(),
+    seq: integer("seq").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.log] })],
+);
+
+/** A tenant's own prices. What was replaced stays, so that a version in an old event can be looked up. */
+export const priceOverrides = sqliteTable(
+  "price_overrides",
+  {
+    tenant: text("tenant").notNull(),
+    route: text("route").notNull(),
+    /** Of the rates' content. */
+    version: text("version").notNull(),
+    /** Canonical JSON. */
+    rates: text("rates").notNull(),
+    createdAt: integer("created_at").notNull(),
+    createdBy: text("created_by").notNull(),
+    /** Null on the one that holds for its route. */
+    retiredAt: integer("retired_at"),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.route, table.version] })],
+);

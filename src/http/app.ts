@@ -30,7 +30,15 @@ export interface AppDeps
     ThreadAccessDeps,
     Pick<
       RestDeps,
-      "subjects" | "agents" | "builder" | "auditExport" | "inbox" | "promoted" | "versions"
+      | "agents"
+      | "auditExport"
+      | "builder"
+      | "inbox"
+      | "prices"
+      | "promoted"
+      | "spend"
+      | "subjects"
+      | "versions"
     > {
   readonly log: RequestLog;
   /** Serves the built static files: `/app/*` is the page, `/swagger/*` is swagger-ui-dist. Null where there are none. */

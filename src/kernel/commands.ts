@@ -15,6 +15,8 @@ import type {
   ErasedStore,
   KeptRun,
   ThreadEvents,
+  Settlement,
+  ThreadEvent,
 } from "./events.ts";
 import type { AgentManifest } from "./manifest.ts";
 import type { WindowEntry } from "./state.ts";
@@ -86,6 +88,13 @@ export type ThreadCommand =
       readonly wiped: ThreadEvents["erasure.completed"]["wiped"];
       readonly kept: readonly KeptRun[];
     }
+  /** The outcome is read from the log, and `after` priced, by the host. */
+  | {
+      readonly type: "correct_usage";
+      readonly outcome: ThreadEvent;
+      readonly after: Settlement;
+      readonly priceVersion: string | null;
+    }
   | { readonly type: "set_state"; readonly state: Json; readonly bytes: number }
   /** The content's chunks are stored by the host in the same transaction. */
   | {
@@ -143,6 +152,12 @@ export type Rejection =
   /** No message of this id that a prompt has held. */
   | { readonly reason: "message_unknown" }
   | { readonly reason: "branch_unknown" }
+  /** Not the outcome of a model call. */
+  | { readonly reason: "usage_unknown" }
+  /** The provider said already what this attempt used. */
+  | { readonly reason: "usage_final" }
+  /** It had a price when it was made, and its route has none now. */
+  | { readonly reason: "usage_unpriced" }
   | { readonly reason: "file_missing"; readonly path: string }
   /** Not open in this state: decided already, or never asked. The host tells them apart. */
   | { readonly reason: "approval_not_open"; readonly approvalId: string }

@@ -14,6 +14,7 @@ import { selectBranch, startBranch } from "./decide-branch.ts";
 import { completeErasure, requestErasure } from "./decide-erasure.ts";
 import type { ThreadDraft } from "./events.ts";
 import { isBlank } from "./prompt-text.ts";
+import { toCorrection } from "./usage-correction.ts";
 import { isWaitingForHumans, pinOf, type RunState, type ThreadState } from "./state.ts";
 
 export interface Decision {
@@ -54,6 +55,8 @@ export function decide(
       return decideApproval(state, command, scope);
     case "refuse_approval":
       return refuseApproval(command, scope);
+    case "correct_usage":
+      return correctUsage(command, scope);
     case "set_state":
       if (command.bytes > MAX_STATE_BYTES) {
         return err({ reason: "state_too_large", limit: MAX_STATE_BYTES, bytes: command.bytes });
@@ -66,6 +69,13 @@ export function decide(
     case "delete_file":
       return recorded({ type: "file.deleted", payload: { path: command.path }, scope });
   }
+}
+
+function correctUsage(command: CommandOf<"correct_usage">, actor: EventScope): Decided {
+  const correction = toCorrection(command.outcome, command);
+  if (!correction.ok) return correction;
+  const draft = correction.value;
+  return recorded({ ...draft, scope: { ...draft.scope, ...actor } });
 }
 
 function recorded(draft: ThreadDraft): Decided {

@@ -12,6 +12,7 @@ const STRUCTURAL: ReadonlySet<ThreadEventType> = new Set([
   "model.requested",
   "model.interrupted",
   "tool.interrupted",
+  "usage.corrected",
   "branch.started",
   "branch.selected",
   "erasure.requested",

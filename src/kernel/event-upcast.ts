@@ -49,6 +49,7 @@ const VERSIONS: { readonly [T in ThreadEventType]: number } = {
   "model.answered": 1,
   "model.failed": 1,
   "model.interrupted": 1,
+  "usage.corrected": 1,
   "tool.started": 1,
   "tool.finished": 1,
   "tool.refused": 1,

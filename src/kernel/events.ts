@@ -84,6 +84,13 @@ export interface Settlement {
   readonly route?: string;
 }
 
+export type CostKind = "normal" | "recovery" | "estimated";
+/** A settlement as it was booked: the day and kind that it counts under. */
+export interface BookedCost {
+  readonly settlement: Settlement;
+  readonly kind: CostKind;
+}
+
 export type RefusalCode =
   | "tool_args_invalid"
   | "tool_args_truncated"
@@ -239,6 +246,16 @@ export interface ThreadEvents {
   };
   /** Outcome of an attempt that the process did not survive. */
   readonly "model.interrupted": { readonly settlement: Settlement };
+  /**
+   * What an attempt really used, known late (B26). Header: `cause` the intent, `costMicros` what `after` costs more than
+   * `before`, which may be negative.
+   */
+  readonly "usage.corrected": {
+    /** Epoch ms of the outcome: the day that the cost belongs to. */
+    readonly outcomeAt: number;
+    readonly before: BookedCost;
+    readonly after: BookedCost;
+  };
   readonly "tool.started": {
     readonly name: string;
     readonly version: string;

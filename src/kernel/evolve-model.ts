@@ -246,6 +246,21 @@ function toFailure(code: ModelErrorCode): RunFailure {
   }
 }
 
+/** A run that has ended keeps no sums here; its projection does. */
+export function evolveUsage(state: ThreadState, event: EventOf<"usage.corrected">): ThreadState {
+  const { run } = state;
+  if (run === null || run.runId !== event.header.run || event.payload === null) return state;
+  const { before, after } = event.payload;
+  return {
+    ...state,
+    run: {
+      ...run,
+      costMicros: run.costMicros + (event.header.costMicros ?? 0),
+      tokens: run.tokens + after.settlement.tokens - before.settlement.tokens,
+    },
+  };
+}
+
 /** The round is over: results follow their calls in call order, then what waited for them (K7). */
 export function closeRound(
   state: ThreadState,

@@ -13,7 +13,7 @@ import { evolveBranch } from "./evolve-branch.ts";
 import { evolveApproval } from "./evolve-approvals.ts";
 import { evolveErasure } from "./evolve-erasure.ts";
 import { evolveInput, evolvePin, evolveRun } from "./evolve-run.ts";
-import { evolveModel } from "./evolve-model.ts";
+import { evolveModel, evolveUsage } from "./evolve-model.ts";
 import { evolveTool } from "./evolve-tools.ts";
 import { evolveContext, evolvePlan } from "./evolve-window.ts";
 import { FRESH_LOOP } from "./loop-guard.ts";
@@ -79,6 +79,8 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
     case "model.failed":
     case "model.interrupted":
       return evolveModel(state, event);
+    case "usage.corrected":
+      return evolveUsage(state, event);
     case "tool.started":
     case "tool.finished":
     case "tool.refused":

@@ -13,8 +13,11 @@ export interface RoutePrice extends Price {
 export interface Prices {
   /** Null where nobody knows: such a call is `unpriced`, and a money cap or budget refuses it (B23). */
   price(route: string): RoutePrice | null;
-  /** Before work that calls models: what it answers after is at most a minute old. Never throws. */
-  refresh?(): Promise<void>;
+  /**
+   * Before work that calls models: what `price` answers afterwards is at most a minute old. Null where that holds already.
+   * Never rejects.
+   */
+  refresh?(): Promise<void> | null;
 }
 /** The prices of each tenant: the deployment's table under the tenant's own overrides. */
 export type TenantPrices = (tenant: TenantId) => Prices;

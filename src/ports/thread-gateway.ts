@@ -186,6 +186,23 @@ export interface DecideApproval {
   /** For `answer` only, else null. */
   readonly answer: Json;
 }
+/** What a provider says late about one attempt (B26). */
+export interface LateUsage {
+  /** Id of the attempt's intent: its idempotency key. */
+  readonly intent: string;
+  /** In the shape of whichever provider. */
+  readonly usage: JsonObject;
+}
+/** The thread's sums in the rollup against those of its log (B29). */
+export interface SpendCheck {
+  /** Up to which seq the thread is counted, and what that cost. */
+  readonly countedTo: number;
+  readonly micros: number;
+  readonly rows: number;
+  /** Rows of the rollup that were not what the log says. */
+  readonly differing: number;
+  readonly replaced: boolean;
+}
 export interface FileUpload {
   readonly path: string;
   readonly content: Uint8Array;
@@ -319,6 +336,10 @@ export interface ThreadStub {
   eraseContent(caller: Caller, request: EraseContent): Promise<Reply<ErasureView>>;
   /** The newest erasure of the thread, or of one run. */
   erasure(caller: Caller, runId: string | null): Promise<Reply<ErasureView>>;
+  /** Callers with scope `operate`. */
+  correctUsage(caller: Caller, late: LateUsage): Promise<Reply<Receipt>>;
+  /** Compares the thread's rollup with its log; `replace` mends it. Callers with scope `operate`. */
+  checkSpend(caller: Caller, replace: boolean): Promise<Reply<SpendCheck>>;
   /** Content-bearing erase of one event's payload; callers with scope `erase`. */
   erasePayload(caller: Caller, seq: number): Promise<Reply<{ readonly erased: number }>>;
 }

@@ -2,7 +2,6 @@
  * The hooks of a deployment that plugs in none: approvals are required where a tool asks for them (T10), and
  * loops are stopped (B1), and nothing else is asked of an effect than what its run allows.
  */
-import type { Prices } from "#ports/prices.ts";
 import type { BudgetHook, GateHooks, GuardrailHook, PolicyHook } from "./gate-hooks.ts";
 import { LOOP_GUARD } from "./loop-guard.ts";
 
@@ -35,6 +34,3 @@ export const DEFAULT_HOOKS: GateHooks = {
   loopGuard: LOOP_GUARD,
   budget: NO_BUDGET,
 };
-
-/** Every route unknown: calls cost 0 and carry no price version. */
-export const NO_PRICES: Prices = { price: () => null };

@@ -28,6 +28,7 @@ import type {
 import type { Refusal } from "#kernel/events.ts";
 import { Interrupt } from "./interrupt.ts";
 import type { Journal } from "./journal.ts";
+import { lateUsage } from "./late-usage.ts";
 
 export interface GateDeps {
   readonly journal: Journal;
@@ -205,11 +206,13 @@ export class Gate {
       return;
     }
     const late = toLate(journal.state, crossing, outcome);
-    if (late !== null) journal.append(() => [late]);
+    const usage = late === null ? lateUsage(journal, crossing.intentId, outcome) : null;
+    const draft = late ?? usage;
+    if (draft !== null) journal.append(() => [draft]);
     hooks.budget.settle(
       crossing.view,
       admission.reservation,
-      late === null ? ZERO : outcome.settlement,
+      draft === null ? ZERO : outcome.settlement,
     );
   }
 

@@ -14,7 +14,7 @@ import type { ThreadDraft, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
 import { pinOf, routeOf, type ThreadState } from "#kernel/state.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { EventLog, LogMode } from "#ports/event-log.ts";
-import type { Prices } from "#ports/prices.ts";
+import type { Prices, RoutePrice } from "#ports/prices.ts";
 import { invariant } from "#shared/exhaustive.ts";
 import { AppError } from "#shared/errors.ts";
 import { completeRun } from "./complete-run.ts";
@@ -47,7 +47,7 @@ export class Journal {
   #state: ThreadState;
   #seq: number;
   #snapshotSeq: number;
-  #planned: { readonly seq: number; readonly effects: readonly Effect[] } | null = null;
+  #planned: Planned | null = null;
   #closed: string | null = null;
   #corrupt: LogMode | null = null;
 
@@ -95,8 +95,10 @@ export class Journal {
   /** What is due now. Of a state that no time changes, the answer found while it was appended is given again. */
   effects(): readonly Effect[] {
     const planned = this.#planned;
-    if (planned?.seq === this.#seq && planned.effects.every(isTimeless)) return planned.effects;
-    return this.#effectsOf(this.#state);
+    const price = this.#priceOf(this.#state);
+    const isCurrent = planned?.seq === this.#seq && planned.price === price;
+    if (isCurrent && planned.effects.every(isTimeless)) return planned.effects;
+    return this.#effectsOf(this.#state, price);
   }
 
   /** An event of this log, also one that is part of the append being prepared. Throws when there is none. */
@@ -104,6 +106,12 @@ export class Journal {
     const event = this.#recent.get(seq) ?? this.#deps.log.get(seq);
     invariant(event !== null, `event ${seq} exists`);
     return event;
+  }
+
+  /** The event that closed an intent, among the newest; null when it lies further back. */
+  recentOutcomeOf(intentId: string): ThreadEvent | null {
+    const events = [...this.#recent.values()];
+    return events.findLast(({ header }) => header.cause === intentId) ?? null;
   }
 
   /**
@@ -116,7 +124,7 @@ export class Journal {
   ): readonly ThreadEvent[] {
     if (this.#closed !== null)
       throw new AppError("unavailable", `thread is closed: ${this.#closed}`, { retryable: true });
-    const { events, state, effects } = this.#deps.transact(() => {
+    const { events, state, effects, price } = this.#deps.transact(() => {
       const grown = this.#grow(build());
       this.#listener.within(grown.events);
       within?.(grown.events);
@@ -125,7 +133,7 @@ export class Journal {
     if (events.length === 0) return events;
     this.#state = state;
     this.#seq += events.length;
-    this.#planned = { seq: this.#seq, effects };
+    this.#planned = { seq: this.#seq, effects, price };
     for (const event of events) this.#remember(event);
     this.#listener.appended(events);
     return events;
@@ -160,15 +168,15 @@ export class Journal {
     }
   }
 
-  #effectsOf(state: ThreadState): readonly Effect[] {
-    const { clock, log, prices } = this.#deps;
+  #effectsOf(state: ThreadState, price: RoutePrice | null): readonly Effect[] {
+    const { clock, log } = this.#deps;
+    return nextEffects(state, { now: clock.now(), epoch: log.epoch, price });
+  }
+
+  #priceOf(state: ThreadState): RoutePrice | null {
     const pin = state.run === null ? null : pinOf(state, state.run.definition);
     const route = state.run === null || pin === null ? null : routeOf(state.run, pin.manifest);
-    return nextEffects(state, {
-      now: clock.now(),
-      epoch: log.epoch,
-      price: route === null ? null : prices.price(route),
-    });
+    return route === null ? null : this.#deps.prices.price(route);
   }
 
   /** Stores the drafts, and the records that follow from them, until none does. Nothing of this journal changes yet. */
@@ -183,9 +191,10 @@ export class Journal {
         state = THREAD_FOLD.evolve(state, event);
         events.push(event);
       }
-      const effects = this.#effectsOf(state);
+      const price = this.#priceOf(state);
+      const effects = this.#effectsOf(state, price);
       more = this.#recordsOf(effects);
-      if (more.length === 0) return { events, state, effects };
+      if (more.length === 0) return { events, state, effects, price };
     }
     throw new AppError("internal", "the kernel's records do not settle", { kind: "faulted" });
   }
@@ -209,6 +218,11 @@ interface Grown {
   /** The state behind them, and what is to do in it. */
   readonly state: ThreadState;
   readonly effects: readonly Effect[];
+  /** Of the run's route, as the effects were found with it. */
+  readonly price: RoutePrice | null;
+}
+interface Planned extends Pick<Grown, "effects" | "price"> {
+  readonly seq: number;
 }
 
 function isTimeless(effect: Effect): boolean {

@@ -208,6 +208,9 @@ export class ThreadRuntime {
   /** One look at the state; null to look again. */
   async #turn(): Promise<DriveResult | null> {
     if (this.#journal.closed !== null) return this.#finish({ next: "idle" });
+    const { run, queue } = this.state;
+    const refreshing = run === null && queue.length === 0 ? null : this.#deps.prices.refresh?.();
+    if (refreshing) await refreshing;
     const effects = this.#journal.effects();
     if (effects.some((effect) => effect.type === "record" || effect.type === "complete_run")) {
       this.#journal.append(() => []);

@@ -10,6 +10,7 @@ import directorySql from "../../migrations/d1/0000_directory.sql?raw";
 import approvalsSql from "../../migrations/d1/0001_approvals.sql?raw";
 import agentVersionsSql from "../../migrations/d1/0002_agent_versions.sql?raw";
 import anchorsSql from "../../migrations/d1/0003_anchors.sql?raw";
+import spendSql from "../../migrations/d1/0004_spend.sql?raw";
 
 interface ApiEnv {
   readonly DB: D1Database;
@@ -130,7 +131,7 @@ async function createTables(database: D1Database): Promise<void> {
     .prepare("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'")
     .first();
   if (present !== null) return;
-  const statements = `${directorySql}${approvalsSql}${agentVersionsSql}${anchorsSql}`
+  const statements = `${directorySql}${approvalsSql}${agentVersionsSql}${anchorsSql}${spendSql}`
     .split(";")
     .map((statement) => statement.trim())
     .filter((statement) => statement !== "");

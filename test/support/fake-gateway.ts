@@ -350,6 +350,17 @@ export class FakeGateway implements ThreadGateway {
         const thread = find("erasure", caller);
         return thread === null ? missing() : ok(erasureView(runId));
       },
+      correctUsage: async (caller, { intent }) => {
+        if (find("correctUsage", caller) === null) return missing();
+        if (!caller.scopes.includes("operate")) return failure("forbidden");
+        if (intent !== "evt_1") return missing();
+        return ok({ seq: 9, runId: "run_1", messageId: null, disposition: "recorded" });
+      },
+      checkSpend: async (caller, replace) => {
+        if (find("checkSpend", caller) === null) return missing();
+        if (!caller.scopes.includes("operate")) return failure("forbidden");
+        return ok({ countedTo: 9, micros: 12, rows: 1, differing: 0, replaced: replace });
+      },
       erasePayload: async (caller, seq) => {
         const thread = find("erasePayload", caller);
         if (thread === null) return missing();

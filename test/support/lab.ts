@@ -8,6 +8,7 @@ import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { Model, ModelDirectory } from "#ports/model.ts";
+import type { Prices, RoutePrice } from "#ports/prices.ts";
 
 class LabClock implements Clock {
   #offset = 0;
@@ -24,6 +25,8 @@ export const lab = {
   clock: new LabClock(),
   agents: new Map<string, AgentDefinition>(),
   models: new Map<string, Model>(),
+  /** Of routes of the lab; null for one whose price nobody knows. Without an entry they cost nothing. */
+  prices: new Map<string, RoutePrice | null>(),
   hooks: DEFAULT_HOOKS,
   /** What another build of the code would expect of the storage; objects opened from now on are of that build. */
   build: {} as Partial<Pick<ThreadComposition, "catalogue" | "migrations" | "erasers" | "archive">>,
@@ -37,3 +40,18 @@ export function deploy(...agents: readonly AgentDefinition[]): void {
 }
 
 export const LAB_MODELS: ModelDirectory = { resolve: (route) => lab.models.get(route) ?? null };
+
+/** The deployment's own prices, and the lab's in place of what it does not know. */
+export function labPrices(own: Prices): Prices {
+  return {
+    price: (route) => own.price(route) ?? labPrice(route),
+    refresh: () => own.refresh?.() ?? null,
+  };
+}
+
+const FREE: RoutePrice = { version: "lab", inputMicrosPerMillion: 0, outputMicrosPerMillion: 0 };
+
+function labPrice(route: string): RoutePrice | null {
+  const price = lab.prices.get(route);
+  return price === undefined && lab.models.has(route) ? FREE : (price ?? null);
+}

@@ -14,6 +14,7 @@ import type { Env } from "#src/env.ts";
 import { askHuman } from "#tools/ask-human.ts";
 import { ls } from "#tools/ls.ts";
 import { sendEmail } from "#tools/send-email.ts";
+import { FREE_PRICES } from "#test/support/free-prices.ts";
 
 export { LedgerObject } from "#durable-objects/ledger-object.ts";
 export { MemoryObject } from "#durable-objects/memory-object.ts";
@@ -112,6 +113,7 @@ export class AgentObject extends ThreadAgent {
     const own = composeThread(env, [...AGENTS, AGENT]);
     return {
       ...own,
+      prices: () => FREE_PRICES,
       models: { resolve: (route) => (route === ROUTE ? obeys : own.models.resolve(route)) },
     };
   };

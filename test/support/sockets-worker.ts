@@ -12,6 +12,7 @@ import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
 import type { Model, ModelPart, ModelRequest } from "#ports/model.ts";
 import { composeApp, composeThread } from "#src/composition.ts";
 import type { Env } from "#src/env.ts";
+import { FREE_PRICES } from "#test/support/free-prices.ts";
 
 export { LedgerObject } from "#durable-objects/ledger-object.ts";
 export { MemoryObject } from "#durable-objects/memory-object.ts";
@@ -106,6 +107,7 @@ export class AgentObject extends ThreadAgent {
     const own = composeThread(env, [...AGENTS, AGENT]);
     return {
       ...own,
+      prices: () => FREE_PRICES,
       models: { resolve: (route) => (route === ROUTE ? obeys : own.models.resolve(route)) },
     };
   };

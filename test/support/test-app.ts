@@ -8,6 +8,9 @@ import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
 import { CachedPromotedAgents } from "#adapters/agent-versions/cached-promoted-agents.ts";
 import { D1AgentVersions } from "#adapters/agent-versions/d1-agent-versions.ts";
+import { D1PriceOverrides } from "#adapters/prices/d1-price-overrides.ts";
+import { PriceTable } from "#adapters/prices/price-table.ts";
+import { D1SpendStore } from "#adapters/spend/d1-spend.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import { createNodeD1 } from "./node-d1.ts";
 import { D1AnchorStore } from "#adapters/anchors/d1-anchor-store.ts";
@@ -68,6 +71,8 @@ export function createTestApp(
   const { d1 } = createNodeD1();
   const versions = new D1AgentVersions(d1);
   const anchors = new D1AnchorStore(d1);
+  const spend = new D1SpendStore(d1);
+  const overrides = new D1PriceOverrides(d1);
   const builder = createAgentBuilder({
     tools: registeredTools(agents),
     defaultRoute: "embedded/scripted",
@@ -80,6 +85,8 @@ export function createTestApp(
     directory,
     inbox,
     versions,
+    spend,
+    prices: { table: new PriceTable({ openaiCompatibleUrl: null }), overrides },
     promoted: new CachedPromotedAgents(versions, clock),
     builder,
     keys,
@@ -148,6 +155,8 @@ export function createTestApp(
     directory,
     inbox,
     versions,
+    spend,
+    overrides,
     keys,
     clock,
     logged,

@@ -5,7 +5,7 @@ import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
 import { MemoryObject as Scope, type ScopeComposition } from "#durable-objects/memory-object.ts";
 import { composeApp, composeScope, composeThread } from "#src/composition.ts";
 import type { Env } from "#src/env.ts";
-import { lab, LAB_MODELS } from "./lab.ts";
+import { lab, LAB_MODELS, labPrices } from "./lab.ts";
 
 export { LedgerObject } from "#durable-objects/ledger-object.ts";
 
@@ -30,6 +30,7 @@ export class AgentObject extends ThreadAgent {
       clock: lab.clock,
       heartbeatMs: lab.heartbeatMs,
       hooks: () => lab.hooks,
+      prices: (tenant) => labPrices(own.prices(tenant)),
       models: { resolve: (route) => LAB_MODELS.resolve(route) ?? own.models.resolve(route) },
       get agents() {
         return new Map([...own.agents, ...lab.agents]);

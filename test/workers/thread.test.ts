@@ -99,6 +99,8 @@ describe("a thread", () => {
       writeFile: true,
       deleteFile: true,
       stream: true,
+      correctUsage: true,
+      checkSpend: true,
       erasePayload: true,
       auditBounds: true,
       verifyLog: true,

@@ -20,6 +20,7 @@ import type {
   ModelRequest,
   Usage,
 } from "#ports/model.ts";
+import { readProviderUsage } from "#ports/provider-usage.ts";
 import { abortFailure, classifyError, plainFailure } from "./classify-error.ts";
 import { type PromptOptions, toCallOptions, toJsonObject, toReasoningMeta } from "./v4-prompt.ts";
 
@@ -233,13 +234,17 @@ function toFinish(
   return unified;
 }
 
-function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
+/** What the provider itself said fills in what the SDK has no place for, such as audio. */
+function toUsage({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usage {
+  // JSON by its type, which spells it with optional members.
+  const said = raw === undefined ? null : readProviderUsage(raw as JsonObject);
   return {
-    inputTokens: inputTokens.total ?? null,
-    cachedInputTokens: inputTokens.cacheRead ?? null,
-    cacheWriteTokens: inputTokens.cacheWrite ?? null,
-    outputTokens: outputTokens.total ?? null,
-    reasoningTokens: outputTokens.reasoning ?? null,
+    ...said,
+    inputTokens: inputTokens.total ?? said?.inputTokens ?? null,
+    cachedInputTokens: inputTokens.cacheRead ?? said?.cachedInputTokens ?? null,
+    cacheWriteTokens: inputTokens.cacheWrite ?? said?.cacheWriteTokens ?? null,
+    outputTokens: outputTokens.total ?? said?.outputTokens ?? null,
+    reasoningTokens: outputTokens.reasoning ?? said?.reasoningTokens ?? null,
   };
 }
 

@@ -14,7 +14,11 @@ export interface PriceTableConfig {
   readonly openaiCompatibleUrl: string | null;
 }
 
-const FREE = { inputMicrosPerMillion: 0, outputMicrosPerMillion: 0 };
+const FREE: RoutePrice = {
+  version: TABLE.version,
+  inputMicrosPerMillion: 0,
+  outputMicrosPerMillion: 0,
+};
 
 export class PriceTable implements Prices {
   readonly #config: PriceTableConfig;
@@ -28,7 +32,7 @@ export class PriceTable implements Prices {
     const model = route.slice(slash + 1);
     switch (route.slice(0, slash)) {
       case "embedded":
-        return { version: TABLE.version, ...FREE };
+        return FREE;
       case "workers-ai":
         return MODELS.get(model) ?? null;
       case "openai-compatible":
@@ -38,12 +42,17 @@ export class PriceTable implements Prices {
     }
   }
 
+  /** For listing: what routes are priced under. */
+  get version(): string {
+    return TABLE.version;
+  }
+
   /** A server of one's own is paid for otherwise; of those elsewhere only the vendors' own are known. */
   #served(model: string): RoutePrice | null {
     const { openaiCompatibleUrl } = this.#config;
     if (openaiCompatibleUrl === null || !URL.canParse(openaiCompatibleUrl)) return null;
     const { hostname } = new URL(openaiCompatibleUrl);
-    if (LOOPBACK.has(hostname)) return { version: TABLE.version, ...FREE };
+    if (LOOPBACK.has(hostname)) return FREE;
     const vendor = VENDORS.get(hostname);
     return vendor === undefined ? null : (MODELS.get(`${vendor}/${model}`) ?? null);
   }

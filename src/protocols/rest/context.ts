@@ -14,6 +14,9 @@ import type { Directory } from "#ports/directory.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { Ids } from "#ports/ids.ts";
 import type { SubjectGateway } from "#ports/subject-gateway.ts";
+import type { PriceOverrides } from "#ports/price-overrides.ts";
+import type { Prices } from "#ports/prices.ts";
+import type { SpendStore } from "#ports/spend.ts";
 import type { Failure, Reply } from "#ports/thread-gateway.ts";
 import type { ErrorCode } from "#shared/errors.ts";
 import type { ProblemOptions } from "./errors.ts";
@@ -31,6 +34,11 @@ export interface RestDeps {
   readonly subjects: SubjectGateway;
   readonly directory: Directory;
   readonly inbox: ApprovalInbox;
+  readonly spend: Pick<SpendStore, "sum">;
+  readonly prices: {
+    readonly table: Prices & { readonly version: string };
+    readonly overrides: PriceOverrides;
+  };
   readonly userTokens: Auth["userTokens"];
   readonly tickets: SocketTickets;
   readonly limits: RateLimits;

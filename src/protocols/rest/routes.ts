@@ -12,6 +12,8 @@ import { addEventRoutes } from "./routes-events.ts";
 import { addFileRoutes } from "./routes-files.ts";
 import { addBranchRoutes } from "./routes-branches.ts";
 import { addMessageRoutes, addRunRoutes } from "./routes-messages.ts";
+import { addPriceRoutes } from "./routes-prices.ts";
+import { addSpendRoutes } from "./routes-spend.ts";
 import { addThreadRoutes } from "./routes-threads.ts";
 import { addTicketRoutes } from "./routes-tickets.ts";
 
@@ -36,6 +38,8 @@ export function createRestApi(deps: RestDeps): RestApi {
   addTicketRoutes(router, deps);
   addApprovalRoutes(router, deps);
   addAuditRoutes(router, deps);
+  addSpendRoutes(router, deps);
+  addPriceRoutes(router, deps);
   closeRouter(router);
   api.openAPIRegistry.registerComponent("securitySchemes", "bearer", {
     type: "http",

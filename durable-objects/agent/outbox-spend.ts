@@ -1,0 +1,98 @@
+/**
+ * The outbox consumer `spend`, and the same sums computed again from the log (B28, B29).
+ *
+ * The outbox delivers at least once. What was counted already is known by the cursor that moves with the rows, so a
+ * delivery that comes again, or from two processes at once, adds nothing.
+ */
+import type { ThreadEvents } from "#kernel/events.ts";
+import { rollUp, SPEND_EVENTS, toSpendId, type SpendEntry } from "#kernel/spend.ts";
+import type { EventLog, OutboxConsumer } from "#ports/event-log.ts";
+import type { SpendPlace, SpendStore } from "#ports/spend.ts";
+import type { SpendCheck } from "#ports/thread-gateway.ts";
+import { AppError } from "#shared/errors.ts";
+import { canonicalJson } from "#shared/json.ts";
+
+/** Two processes that deliver the same log take turns; more in a row is a store that does not keep its word. */
+const MAX_TURNS = 5;
+const SLICE = 500;
+
+export function spendConsumer(
+  place: SpendPlace,
+  logId: string,
+  store: SpendStore,
+): OutboxConsumer<ThreadEvents> {
+  return {
+    name: "spend",
+    required: true,
+    types: SPEND_EVENTS,
+    async deliver(events) {
+      await inTurn(async () => {
+        const from = await store.counted(place.tenant, logId);
+        const fresh = events.filter(({ header }) => header.seq > from);
+        const to = fresh.at(-1)?.header.seq ?? from;
+        if (to === from) return true;
+        return (await store.add({ place, logId, from, to, entries: rollUp(fresh) })) || null;
+      });
+    },
+  };
+}
+
+/** Tries until it is nobody else's turn: `null` says that the cursor moved meanwhile. */
+async function inTurn<T>(work: () => Promise<T | null>): Promise<T> {
+  for (let turn = 0; turn < MAX_TURNS; turn += 1) {
+    const done = await work();
+    if (done !== null) return done;
+  }
+  throw new AppError("unavailable", "spend is counted elsewhere at the same time", {
+    kind: "unavailable",
+    retryable: true,
+  });
+}
+
+/**
+ * Compares with the log up to where it is counted, and with `replace` puts the log's sums in place of what is stored.
+ * Events that are appended meanwhile are behind the cursor, and counted by the outbox.
+ */
+export async function checkSpend(
+  log: Pick<EventLog<ThreadEvents>, "logId" | "read">,
+  source: { readonly place: SpendPlace; readonly store: SpendStore; readonly replace: boolean },
+): Promise<SpendCheck> {
+  const { place, store, replace } = source;
+  const { logId } = log;
+  return inTurn(async () => {
+    const to = await store.counted(place.tenant, logId);
+    const stored = await store.entries(place);
+    if ((await store.counted(place.tenant, logId)) !== to) return null;
+    const entries = rollUp(readAll(log, to));
+    const differing = compare(stored, entries);
+    const isReplaced = replace && differing > 0;
+    if (isReplaced && !(await store.replace({ place, logId, from: to, to, entries }))) return null;
+    const micros = entries.reduce((sum, entry) => sum + entry.micros, 0);
+    return { countedTo: to, micros, rows: entries.length, differing, replaced: isReplaced };
+  });
+}
+
+function* readAll(log: Pick<EventLog<ThreadEvents>, "read">, to: number) {
+  for (let from = 1; from <= to;) {
+    const events = log.read({ from, to, limit: SLICE });
+    if (events.length === 0) return;
+    yield* events;
+    from = (events.at(-1)?.header.seq ?? to) + 1;
+  }
+}
+
+/** Rows that differ, or stand on one side only. A row of nothing but zeros is no row. */
+function compare(stored: readonly SpendEntry[], computed: readonly SpendEntry[]): number {
+  const [a, b] = [toRows(stored), toRows(computed)];
+  return [...new Set([...a.keys(), ...b.keys()])].filter((id) => a.get(id) !== b.get(id)).length;
+}
+
+function toRows(entries: readonly SpendEntry[]): ReadonlyMap<string, string> {
+  return new Map(
+    entries.filter(isSomething).map((entry) => [toSpendId(entry), canonicalJson({ ...entry })]),
+  );
+}
+
+function isSomething({ day: _d, route: _r, tool: _t, kind: _k, ...counts }: SpendEntry): boolean {
+  return Object.values(counts).some((count) => count !== 0);
+}
