@@ -88,8 +88,8 @@ const FLOOR_PAYLOADS: Readonly<Record<string, object>> = {
         callId: ID,
         providerCallId: "c0",
         name: "tick",
-        argsText: '{"n":0}',
-        args: { n: 0 },
+        argsText: '{"n":1000}',
+        args: { n: 1_000 },
         refusal: null,
       },
     ],
@@ -103,7 +103,7 @@ const FLOOR_PAYLOADS: Readonly<Record<string, object>> = {
   "tool.started": {
     name: "tick",
     version: "1",
-    args: { n: 0 },
+    args: { n: 1_000 },
     effect: "read",
     idempotencyKey: ID,
     mode: "execute",
@@ -111,7 +111,7 @@ const FLOOR_PAYLOADS: Readonly<Record<string, object>> = {
     reservation: { costMicros: 0, tokens: 0 },
   },
   "tool.finished": {
-    result: { status: "ok", code: null, output: "tick 0", bytes: 6, handle: null },
+    result: { status: "ok", code: null, output: "tick 1000", bytes: 9, handle: null },
     settlement: SETTLEMENT,
   },
 };

@@ -14,6 +14,7 @@ export class InstantModel implements Model {
   readonly route = "bench/instant";
   marks: number[] = [];
   #left = 0;
+  #asked = 0;
   #calls = 1;
   #pauseMs = 0;
 
@@ -30,11 +31,13 @@ export class InstantModel implements Model {
     if (this.#left > 0) {
       this.#left -= 1;
       for (let index = 0; index < this.#calls; index += 1) {
+        // Another number each time: a run that asks the same again and again is stopped.
+        this.#asked += 1;
         yield {
           type: "call",
           providerCallId: `c${index}`,
           name: "tick",
-          argsText: `{"n":${index}}`,
+          argsText: `{"n":${this.#asked}}`,
         };
       }
       yield { type: "finish", reason: "tool_calls", raw: "tool_calls", usage: USAGE };

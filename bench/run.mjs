@@ -89,6 +89,7 @@ async function timed(get, path, steps) {
   const { marks, status, rows } = await get(path);
   const after = cpuTime();
   if (status !== undefined && status !== "completed") throw new Error(`${path} ended as ${status}`);
+  if (marks.length <= steps) throw new Error(`${path} ended after ${marks.length - 1} steps`);
   const cpu = before === null || after === null ? null : (after - before) / steps;
   return { marks, rows, wall: (marks[steps] - marks[0]) / steps, cpu };
 }
