@@ -113,9 +113,11 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
 export const THREAD_FOLD: Fold<ThreadEvents, ThreadState> = {
   id: "thread",
   version: 6,
+  restorable: 6,
   initial: () => INITIAL,
   evolve,
   // The state is plain JSON; a snapshot's digest is checked by the log before it comes back here.
   dump: dumpState,
-  restore: restoreState,
+  // Of an older version, members that came later are as they begin.
+  restore: (dumped) => ({ ...INITIAL, ...restoreState(dumped) }),
 };

@@ -114,6 +114,8 @@ export interface Catalogue<M> {
 export interface Fold<M, S> {
   readonly id: string;
   readonly version: number;
+  /** Oldest version whose dump `restore` still takes: what a pruned log was folded into outlives versions. Default `version`. */
+  readonly restorable?: number;
   initial(): S;
   evolve(state: S, event: StoredEvent<M>): S;
   /** To and from plain JSON. */
@@ -151,7 +153,8 @@ export interface ReadOptions {
 export interface Projection<M> {
   readonly name: string;
   readonly version: number;
-  reset(): void;
+  /** Forgets what came from events above `base`. What came from pruned events stays: nothing could tell it again. */
+  reset(base: number): void;
   apply(event: StoredEvent<M>): void;
 }
 
@@ -176,12 +179,20 @@ export interface ErasureReceipt {
   readonly alreadyErased: number;
 }
 
+export interface PruneReceipt {
+  /** Events deleted by this call. */
+  readonly pruned: number;
+  readonly base: LogHead;
+}
+
 export interface EventLog<M> {
   readonly logId: string;
   readonly mode: LogMode;
   /** This writer's fencing epoch; persisted with its first append, so that a wake that only reads writes nothing. */
   readonly epoch: number;
   head(): LogHead;
+  /** The last pruned event; seq 0 and 64 zeros where the log is whole. The chain verifies from here. */
+  base(): LogHead;
   /**
    * Appends in order and returns what was stored. Throws AppError `stale_epoch`, `conflict`, or the read-only reason.
    * Lone surrogates are replaced before storing (rule L7).
@@ -197,6 +208,12 @@ export interface EventLog<M> {
   cursors(): readonly OutboxCursor[];
   /** The last seq that every required cursor has passed: nothing above it may be pruned. The head when none is required. */
   prunable(): number;
+  /**
+   * Deletes the events up to `upTo` with their payloads, in one transaction with `within`. The fold's state at exactly that
+   * place stays for good, so that folding goes on from it. Throws AppError `conflict` at the head or beyond a required
+   * cursor. Which events something else still names is the caller's to know (L14).
+   */
+  prune<S>(upTo: number, fold: Fold<M, S>, within?: () => void): PruneReceipt;
   /** Delivers up to `limit` events to each consumer; true when some consumer still lags. */
   drain(consumers: readonly OutboxConsumer<M>[], limit?: number): Promise<boolean>;
   /** Exactly what is stored, for export and verification: nothing is re-serialised. */

@@ -34,7 +34,9 @@ export interface LogHarness {
   /** A log on this harness's state. Again: a restart, or a second writer. */
   open(options?: OpenOptions): EventLog<TestEvents>;
   /** Counts events per type in rows that commit with the log. `resets` counts rebuilds of this instance. */
-  tally(version: number): Projection<TestEvents> & { readonly resets: number };
+  tally(
+    version: number,
+  ): Projection<TestEvents> & { readonly resets: number; readonly base: number };
   tallied(): { readonly [type: string]: number };
   /** Takes one event away, behind the log's back. */
   dropEvent(seq: number): void;
@@ -158,14 +160,16 @@ class SqlTally implements Projection<TestEvents> {
   readonly version: number;
   readonly #database: () => SqlDatabase;
   resets = 0;
+  base = 0;
 
   constructor(database: () => SqlDatabase, version: number) {
     this.#database = database;
     this.version = version;
   }
 
-  reset(): void {
+  reset(base: number): void {
     this.resets += 1;
+    this.base = base;
     this.#database().exec("DELETE FROM tally");
   }
 

@@ -72,12 +72,14 @@ function createMemoryHarness(): LogHarness {
         ids,
         codec: new IdentityCodec(),
       }),
-    tally: (version): Projection<TestEvents> & { resets: number } => ({
+    tally: (version): Projection<TestEvents> & { resets: number; base: number } => ({
       name: "tally",
       version,
       resets: 0,
-      reset() {
+      base: 0,
+      reset(base) {
         this.resets += 1;
+        this.base = base;
         rows.clear();
       },
       apply: (event) => rows.set(event.type, (rows.get(event.type) ?? 0) + 1),

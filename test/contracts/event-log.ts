@@ -8,6 +8,7 @@ import type { EventHeader, EventScope } from "#ports/event-log.ts";
 import { canonicalJson, fromUtf8, utf8, type Json } from "#shared/json.ts";
 import { codeOf, fill, note, type Check, type LogHarness } from "./event-log-harness.ts";
 import { eventLogLifecycle } from "./event-log-lifecycle.ts";
+import { eventLogPruning } from "./event-log-pruning.ts";
 
 const ZEROS = "0".repeat(64);
 const FIELDS = [
@@ -59,6 +60,7 @@ export function eventLogContract(
     chainAndPayload(check);
     writers(check);
     eventLogLifecycle(check);
+    eventLogPruning(check);
   });
 }
 

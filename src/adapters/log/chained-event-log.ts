@@ -28,6 +28,7 @@ import type {
   OutboxCursor,
   PayloadCodec,
   Projection,
+  PruneReceipt,
   RawEvent,
   ReadOnlyReason,
   ReadOptions,
@@ -36,6 +37,7 @@ import type {
 import type { Hasher } from "#ports/hasher.ts";
 import type { Ids } from "#ports/ids.ts";
 import { buildHeader, requireLabel, requireWhole, toHeaderText } from "./event-header.ts";
+import { GENESIS, readBase, writeBase } from "./log-base.ts";
 import { LogOutbox } from "./log-outbox.ts";
 import { LogProjections } from "./log-projections.ts";
 import type { EventRow, LogStore, StoredHead } from "./log-store.ts";
@@ -59,7 +61,6 @@ export interface ChainedLogOptions<M> {
 
 type Head = Pick<StoredHead, "seq" | "hash">;
 
-const GENESIS = "0".repeat(64);
 const READ_LIMIT = 500;
 /** Events decoded at a time while folding: bounds memory at 25 MiB whatever the payloads are. */
 const SLICE = 100;
@@ -106,7 +107,11 @@ export class ChainedEventLog<M> implements EventLog<M> {
 
   head(): LogHead {
     const { seq, hash } = this.#store.head();
-    return { seq, hash: hash ?? GENESIS };
+    return { seq, hash: hash ?? GENESIS.hash };
+  }
+
+  base(): LogHead {
+    return readBase(this.#store);
   }
 
   append(drafts: readonly Draft<M>[], options: AppendOptions<M>): readonly StoredEvent<M>[] {
@@ -137,13 +142,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
 
   fold<S>(fold: Fold<M, S>): { readonly state: S; readonly seq: number } {
     const head = this.#store.head().seq;
-    const start = this.#snapshots.newest(fold, head) ?? { state: fold.initial(), seq: 0 };
-    let { state } = start;
-    this.#forEach(start.seq + 1, head, (event) => {
-      // Only a read-only log holds unknown events; what is known of it is still worth showing.
-      if (this.#knows(event.header)) state = fold.evolve(state, event);
-    });
-    return { state, seq: head };
+    return { state: this.#foldTo(fold, head), seq: head };
   }
 
   saveSnapshot<S>(fold: Fold<M, S>, state: S, seq: number): void {
@@ -176,6 +175,27 @@ export class ChainedEventLog<M> implements EventLog<M> {
 
   prunable(): number {
     return this.#outbox.prunable();
+  }
+
+  prune<S>(upTo: number, fold: Fold<M, S>, within?: () => void): PruneReceipt {
+    this.#requireWritable();
+    return this.#store.transaction(() => {
+      const base = this.base();
+      if (upTo <= base.seq) return { pruned: 0, base };
+      const [row] = this.#rows({ from: upTo, to: upTo });
+      if (row === undefined || upTo >= this.#store.head().seq || upTo > this.prunable()) {
+        const detail = { upTo, prunable: this.prunable() };
+        throw new AppError("conflict", `nothing may be pruned up to ${upTo}`, { detail });
+      }
+      const state = this.#foldTo(fold, upTo);
+      within?.();
+      this.#forEachRow(base.seq + 1, upTo, (pruned) => this.#payloads.drop(toHeader(pruned)));
+      this.#store.deleteRows(upTo);
+      const next = { seq: upTo, hash: row.hash };
+      writeBase(this.#store, next);
+      this.#snapshots.save(fold, state, upTo);
+      return { pruned: upTo - base.seq, base: next };
+    });
   }
 
   async drain(
@@ -241,7 +261,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
         at,
         epoch: this.epoch,
         payload: payload.descriptor,
-        prev: previous.hash ?? GENESIS,
+        prev: previous.hash ?? GENESIS.hash,
       },
       draft.scope ?? {},
       defaults ?? {},
@@ -280,15 +300,35 @@ export class ChainedEventLog<M> implements EventLog<M> {
     return { type: header.type, header, hash: row.hash, payload } as StoredEvent<M>;
   }
 
+  #foldTo<S>(fold: Fold<M, S>, upTo: number): S {
+    const base = this.base().seq;
+    const start = this.#snapshots.newest(fold, upTo) ?? { state: fold.initial(), seq: 0 };
+    if (start.seq < base) {
+      const message = "the state that the pruned events were folded into cannot be read";
+      this.#close("log_corrupt", message);
+      throw new AppError("log_corrupt", message, { kind: "faulted", detail: { seq: base } });
+    }
+    let { state } = start;
+    this.#forEach(start.seq + 1, upTo, (event) => {
+      // Only a read-only log holds unknown events; what is known of it is still worth showing.
+      if (this.#knows(event.header)) state = fold.evolve(state, event);
+    });
+    return state;
+  }
+
   /** In order, in bounded slices. A gap is not repaired: the log closes and stays readable. */
   #forEach(from: number, to: number, visit: (event: StoredEvent<M>) => void): void {
+    this.#forEachRow(from, to, (row) => visit(this.#decode(row)));
+  }
+
+  #forEachRow(from: number, to: number, visit: (row: EventRow) => void): void {
     let expected = from;
     while (expected <= to) {
       const rows = this.#rows({ from: expected, to, limit: SLICE });
       if (rows.length === 0) this.#quarantine(expected);
       for (const row of rows) {
         if (row.seq !== expected) this.#quarantine(expected);
-        visit(this.#decode(row));
+        visit(row);
         expected += 1;
       }
     }
@@ -304,7 +344,8 @@ export class ChainedEventLog<M> implements EventLog<M> {
     const head = this.#store.head().seq;
     if (!this.#mode.writable || head === 0) return;
     try {
-      this.#projections.refresh((visit) => this.#forEach(1, head, visit));
+      const base = this.base().seq;
+      this.#projections.refresh(base, (visit) => this.#forEach(base + 1, head, visit));
     } catch (error) {
       // A log that was found broken on the way is closed by then, and must open all the same to be read.
       if (this.#mode.writable) throw error;

@@ -26,11 +26,11 @@ export class LogProjections<M> {
   }
 
   /** Rebuilds what is not at its version. */
-  refresh(walk: EventWalk<M>): void {
+  refresh(base: number, walk: EventWalk<M>): void {
     for (const projection of this.#projections) {
       if (this.#isCurrent(projection)) continue;
       this.#store.transaction(() => {
-        projection.reset();
+        projection.reset(base);
         walk((event) => projection.apply(event));
         this.#store.setMeta(toKey(projection), String(projection.version));
       });

@@ -53,6 +53,8 @@ export interface LogStore {
   rows(range: RowRange): readonly EventRow[];
   /** Salt and payload of one row become null. */
   eraseRow(seq: number): void;
+  /** Rows up to this seq are gone. */
+  deleteRows(upTo: number): void;
   meta(key: string): string | null;
   setMeta(key: string, value: string): void;
   cursors(): readonly OutboxCursor[];

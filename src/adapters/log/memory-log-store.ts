@@ -9,6 +9,7 @@ import type {
   SnapshotRow,
   StoredHead,
 } from "./log-store.ts";
+import { readBase } from "./log-base.ts";
 import type { MemoryDatabase, MemoryTable } from "./memory-database.ts";
 
 export class MemoryLogStore implements LogStore {
@@ -33,8 +34,7 @@ export class MemoryLogStore implements LogStore {
   }
 
   head(): StoredHead {
-    // Rows are never removed, so the newest one is found by their number.
-    const row = this.#events.get(String(this.#events.size));
+    const row = this.#events.get(String(this.#last()));
     return { seq: row?.seq ?? 0, hash: row?.hash ?? null, claim: this.meta("claim") };
   }
 
@@ -47,7 +47,7 @@ export class MemoryLogStore implements LogStore {
 
   rows(range: RowRange): readonly EventRow[] {
     const first = Math.max(range.from, 1);
-    const last = Math.min(range.to, this.#events.size);
+    const last = Math.min(range.to, this.#last());
     const rows: EventRow[] = [];
     for (let step = 0; step <= last - first && rows.length < range.limit; step += 1) {
       const row = this.#events.get(String(range.reverse ? last - step : first + step));
@@ -59,6 +59,10 @@ export class MemoryLogStore implements LogStore {
   eraseRow(seq: number): void {
     const row = this.#events.get(String(seq));
     if (row !== undefined) this.#events.set(String(seq), { ...row, salt: null, payload: null });
+  }
+
+  deleteRows(upTo: number): void {
+    for (let seq = this.#base() + 1; seq <= upTo; seq += 1) this.#events.delete(String(seq));
   }
 
   meta(key: string): string | null {
@@ -94,5 +98,14 @@ export class MemoryLogStore implements LogStore {
 
   deleteSnapshot(fold: string, seq: number): void {
     this.#snapshots.delete(`${fold}@${seq}`);
+  }
+
+  /** Rows are removed from the beginning only, so the newest one is found by their number. */
+  #last(): number {
+    return this.#base() + this.#events.size;
+  }
+
+  #base(): number {
+    return readBase(this).seq;
   }
 }

@@ -7,6 +7,7 @@
 import { fromUtf8, utf8, type Json } from "#shared/json.ts";
 import type { Fold } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
+import { readBase } from "./log-base.ts";
 import type { LogStore, SnapshotEntry } from "./log-store.ts";
 import { MAX_INLINE_BYTES } from "./payload-store.ts";
 
@@ -26,7 +27,7 @@ export class SnapshotShelf {
     headSeq: number,
   ): { readonly state: S; readonly seq: number } | null {
     for (const row of this.#store.snapshots(fold.id)) {
-      if (row.version !== fold.version || row.seq > headSeq) continue;
+      if (!this.#isUsable(fold, row) || row.seq > headSeq) continue;
       const bytes =
         row.ref === null
           ? this.#store.snapshotState(fold.id, row.seq)
@@ -43,7 +44,8 @@ export class SnapshotShelf {
     // Named by place as well as content: two snapshots of one content must not share chunks that either may drop.
     const ref = bytes.byteLength > MAX_INLINE_BYTES ? `snapshot:${fold.id}:${seq}:${digest}` : null;
     this.#store.transaction(() => {
-      this.#purge(fold, seq);
+      if (seq === readBase(this.#store).seq) this.#clearTo(seq);
+      else this.#purge(fold, seq);
       if (ref !== null) this.#store.blobs.put(ref, bytes);
       const { id, version } = fold;
       this.#store.insertSnapshot({
@@ -57,14 +59,30 @@ export class SnapshotShelf {
     });
   }
 
-  /** Folded states hold content of the events behind them, so an erasure takes all of them. */
+  /**
+   * Folded states hold content of the events behind them, so an erasure takes all of them but the one that stands for
+   * pruned events: those are gone, and nothing could fold it again.
+   */
   clear(): void {
-    for (const row of this.#store.snapshots(null)) this.#drop(row);
+    const base = readBase(this.#store).seq;
+    for (const row of this.#store.snapshots(null))
+      if (row.seq > base || base === 0) this.#drop(row);
+  }
+
+  #clearTo(seq: number): void {
+    for (const row of this.#store.snapshots(null)) if (row.seq <= seq) this.#drop(row);
+  }
+
+  #isUsable<M, S>({ version, restorable }: Fold<M, S>, row: SnapshotEntry): boolean {
+    if (row.version === version) return true;
+    const isRoot = row.seq > 0 && row.seq === readBase(this.#store).seq;
+    return isRoot && row.version < version && row.version >= (restorable ?? version);
   }
 
   #purge<M, S>(fold: Fold<M, S>, seq: number): void {
     let kept = 1;
     for (const row of this.#store.snapshots(fold.id)) {
+      if (row.seq <= readBase(this.#store).seq) continue;
       const usable = row.version === fold.version && row.seq !== seq;
       if (usable && kept < KEPT) kept += 1;
       else this.#drop(row);

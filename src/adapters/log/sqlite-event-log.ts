@@ -109,6 +109,10 @@ class SqliteLogStore implements LogStore {
     this.#database.exec("UPDATE events SET salt = NULL, payload = NULL WHERE seq = ?", seq);
   }
 
+  deleteRows(upTo: number): void {
+    this.#database.exec("DELETE FROM events WHERE seq <= ?", upTo);
+  }
+
   meta(key: string): string | null {
     const [row] = this.#database.exec("SELECT value FROM meta WHERE key = ?", key);
     return row === undefined ? null : toText(row, "value");

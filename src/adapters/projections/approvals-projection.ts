@@ -16,8 +16,8 @@ export class ApprovalsProjection implements Projection<ThreadEvents> {
     this.#sql = sql;
   }
 
-  reset(): void {
-    this.#sql.exec("DELETE FROM approvals");
+  reset(base: number): void {
+    this.#sql.exec("DELETE FROM approvals WHERE seq > ?", base);
   }
 
   apply({ type, header }: ThreadEvent): void {

@@ -15,8 +15,8 @@ export class ErasuresProjection implements Projection<ThreadEvents> {
     this.#sql = sql;
   }
 
-  reset(): void {
-    this.#sql.exec("DELETE FROM erasures");
+  reset(base: number): void {
+    this.#sql.exec("DELETE FROM erasures WHERE seq > ?", base);
   }
 
   apply({ type, header, payload }: ThreadEvent): void {

@@ -17,8 +17,8 @@ export class FilesProjection implements Projection<ThreadEvents> {
     this.#sql = sql;
   }
 
-  reset(): void {
-    this.#sql.exec("DELETE FROM files");
+  reset(base: number): void {
+    this.#sql.exec("DELETE FROM files WHERE seq > ?", base);
   }
 
   apply(event: StoredEvent<ThreadEvents>): void {

@@ -18,8 +18,8 @@ export class RunsProjection implements Projection<ThreadEvents> {
     this.#sql = sql;
   }
 
-  reset(): void {
-    this.#sql.exec("DELETE FROM runs");
+  reset(base: number): void {
+    this.#sql.exec("DELETE FROM runs WHERE start_seq > ?", base);
   }
 
   apply(event: ThreadEvent): void {

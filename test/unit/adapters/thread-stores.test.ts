@@ -57,7 +57,7 @@ describe("runs", () => {
     const thread = await play();
     const before = rows(thread);
     const projection = new RunsProjection(thread.database);
-    projection.reset();
+    projection.reset(0);
     expect(rows(thread)).toEqual([]);
     for (const event of thread.events()) projection.apply(event);
     expect(rows(thread)).toEqual(before);

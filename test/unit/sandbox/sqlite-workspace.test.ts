@@ -128,7 +128,7 @@ describe("sqlite workspace", () => {
       ...commit([{ type: "delete", path: "a" }]),
     ];
     const before = store.reader.list();
-    files.reset();
+    files.reset(0);
     expect(store.reader.list()).toEqual([]);
     for (const event of events) files.apply(event);
     expect(store.reader.list()).toEqual(before);
