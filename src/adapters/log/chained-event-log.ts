@@ -36,14 +36,22 @@ import type {
 } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { Ids } from "#ports/ids.ts";
-import { buildHeader, requireLabel, requireWhole, toHeaderText } from "./event-header.ts";
-import { GENESIS, readBase, writeBase } from "./log-base.ts";
+import {
+  buildHeader,
+  requireLabel,
+  requireWhole,
+  toHeader,
+  toHeaderText,
+  toHex,
+} from "./event-header.ts";
+import { GENESIS, readBase } from "./log-base.ts";
 import { LogOutbox } from "./log-outbox.ts";
+import { LogPruning } from "./log-pruning.ts";
 import { LogProjections } from "./log-projections.ts";
 import type { EventRow, LogStore, StoredHead } from "./log-store.ts";
 import { PayloadStore } from "./payload-store.ts";
 import { SnapshotShelf } from "./snapshot-shelf.ts";
-import { readVocabulary, WriterClaim, type VersionedType } from "./writer-claim.ts";
+import { findUnknown, readVocabulary, WriterClaim, type VersionedType } from "./writer-claim.ts";
 
 export interface ChainedLogOptions<M> {
   readonly catalogue: Catalogue<M>;
@@ -61,6 +69,7 @@ export interface ChainedLogOptions<M> {
 
 type Head = Pick<StoredHead, "seq" | "hash">;
 
+const NOTHING = (): void => undefined;
 const READ_LIMIT = 500;
 /** Events decoded at a time while folding: bounds memory at 25 MiB whatever the payloads are. */
 const SLICE = 100;
@@ -74,6 +83,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
   readonly #payloads: PayloadStore;
   readonly #snapshots: SnapshotShelf;
   readonly #outbox: LogOutbox<M>;
+  readonly #pruning: LogPruning<M>;
   readonly #projections: LogProjections<M>;
   readonly #claim: WriterClaim;
   #mode: LogMode = { writable: true };
@@ -89,6 +99,13 @@ export class ChainedEventLog<M> implements EventLog<M> {
     this.#outbox = new LogOutbox(store, {
       headSeq: () => this.head().seq,
       read: (from, limit) => this.read({ from, limit }),
+    });
+    this.#pruning = new LogPruning(store, {
+      snapshots: this.#snapshots,
+      prunable: () => this.prunable(),
+      foldTo: (fold, upTo) => this.#foldTo(fold, upTo),
+      dropPayloads: (from, to) =>
+        this.#forEachRow(from, to, (row) => this.#payloads.drop(toHeader(row))),
     });
     const { claim } = store.head();
     this.#claim = new WriterClaim(store, claim, toHex(options.ids.bytes(8)));
@@ -179,23 +196,13 @@ export class ChainedEventLog<M> implements EventLog<M> {
 
   prune<S>(upTo: number, fold: Fold<M, S>, within?: () => void): PruneReceipt {
     this.#requireWritable();
-    return this.#store.transaction(() => {
-      const base = this.base();
-      if (upTo <= base.seq) return { pruned: 0, base };
-      const [row] = this.#rows({ from: upTo, to: upTo });
-      if (row === undefined || upTo >= this.#store.head().seq || upTo > this.prunable()) {
-        const detail = { upTo, prunable: this.prunable() };
-        throw new AppError("conflict", `nothing may be pruned up to ${upTo}`, { detail });
-      }
-      const state = this.#foldTo(fold, upTo);
-      within?.();
-      this.#forEachRow(base.seq + 1, upTo, (pruned) => this.#payloads.drop(toHeader(pruned)));
-      this.#store.deleteRows(upTo);
-      const next = { seq: upTo, hash: row.hash };
-      writeBase(this.#store, next);
-      this.#snapshots.save(fold, state, upTo);
-      return { pruned: upTo - base.seq, base: next };
-    });
+    return this.#pruning.prune(upTo, fold, within ?? NOTHING);
+  }
+
+  amendBase<S>(fold: Fold<M, S>, amend: (state: S) => S): void {
+    this.#requireWritable();
+    const { seq } = this.base();
+    if (seq > 0) this.#snapshots.save(fold, amend(this.#foldTo(fold, seq)), seq);
   }
 
   async drain(
@@ -359,22 +366,13 @@ export class ChainedEventLog<M> implements EventLog<M> {
     if (row !== undefined && this.#options.hasher.sha256(utf8(row.header)) !== hash) {
       this.#close("log_corrupt", `the header of event ${seq} does not fit its hash`);
     }
-    const unknown = this.#findUnknown(readVocabulary(this.#store));
+    const unknown = findUnknown(readVocabulary(this.#store), this.#versions);
     if (unknown !== null) this.#close("log_newer_than_code", `this build does not know ${unknown}`);
-  }
-
-  #findUnknown(vocabulary: ReadonlySet<string>): string | null {
-    for (const entry of vocabulary) {
-      const at = entry.lastIndexOf("@");
-      const current = this.#versions.get(entry.slice(0, at)) ?? 0;
-      if (Number(entry.slice(at + 1)) > current) return entry;
-    }
-    return null;
   }
 
   /** The first append of this writer, or the first after a rollback of it. */
   #takeOver(vocabulary: ReadonlySet<string>): void {
-    const unknown = this.#findUnknown(vocabulary);
+    const unknown = findUnknown(vocabulary, this.#versions);
     if (unknown !== null) {
       this.#close("log_newer_than_code", `this build does not know ${unknown}`);
       this.#requireWritable();
@@ -407,12 +405,4 @@ export class ChainedEventLog<M> implements EventLog<M> {
 
 function isExpected(seq: number, expected: number | undefined): boolean {
   return expected === undefined || expected === seq;
-}
-
-function toHeader(row: EventRow): EventHeader {
-  return JSON.parse(row.header) as EventHeader;
-}
-
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

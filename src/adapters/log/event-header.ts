@@ -135,3 +135,11 @@ type LabelField =
   | "thread"
   | "traceId";
 type WholeField = "attempt" | "costMicros" | "deadline" | "depth" | "step";
+
+export function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export function toHeader(row: { readonly header: string }): EventHeader {
+  return JSON.parse(row.header) as EventHeader;
+}

@@ -25,6 +25,19 @@ export function readVocabulary(store: LogStore): ReadonlySet<string> {
   return new Set(text === null ? [] : (JSON.parse(text) as readonly string[]));
 }
 
+/** A type or version that this build does not know, of those the log holds; null when it knows all. */
+export function findUnknown(
+  vocabulary: ReadonlySet<string>,
+  versions: ReadonlyMap<string, number>,
+): string | null {
+  for (const entry of vocabulary) {
+    const at = entry.lastIndexOf("@");
+    const current = versions.get(entry.slice(0, at)) ?? 0;
+    if (Number(entry.slice(at + 1)) > current) return entry;
+  }
+  return null;
+}
+
 export class WriterClaim {
   readonly epoch: number;
   readonly #store: LogStore;

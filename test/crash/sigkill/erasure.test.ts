@@ -16,7 +16,7 @@ let server: DevServer;
 beforeAll(async () => {
   server = await createDevServer();
   await server.start();
-});
+}, 400_000);
 afterAll(() => server.dispose());
 
 async function call(method: string, path: string, body?: unknown): Promise<unknown> {
