@@ -6,7 +6,7 @@
  */
 import { SqliteBlobStore } from "#adapters/blob/sqlite-blob-store.ts";
 import { IdentityCodec } from "#adapters/codec/identity-codec.ts";
-import type { ChainedLogOptions } from "#adapters/log/chained-event-log.ts";
+import type { ChainedLogOptions } from "#adapters/log/log-options.ts";
 import { SqliteEventLog } from "#adapters/log/sqlite-event-log.ts";
 import type { BlobStore } from "#ports/blob-store.ts";
 import type { Catalogue, EventLog, Projection } from "#ports/event-log.ts";

@@ -3,7 +3,7 @@ import { SqliteBlobStore } from "#adapters/blob/sqlite-blob-store.ts";
 import { IdentityCodec } from "#adapters/codec/identity-codec.ts";
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { RandomIds } from "#adapters/ids/random-ids.ts";
-import type { ChainedLogOptions } from "#adapters/log/chained-event-log.ts";
+import type { ChainedLogOptions } from "#adapters/log/log-options.ts";
 import { SqliteEventLog } from "#adapters/log/sqlite-event-log.ts";
 import { NodeSqlite } from "#adapters/sql/node-sqlite.ts";
 import { migrate } from "#db/migrate.ts";

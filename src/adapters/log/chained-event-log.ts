@@ -15,27 +15,21 @@ import { invariant } from "#shared/exhaustive.ts";
 import { utf8 } from "#shared/json.ts";
 import type {
   AppendOptions,
-  Catalogue,
   Draft,
   ErasureReceipt,
   EventHeader,
   EventLog,
-  EventScope,
   Fold,
   LogHead,
   LogMode,
   OutboxConsumer,
   OutboxCursor,
-  PayloadCodec,
-  Projection,
   PruneReceipt,
   RawEvent,
   ReadOnlyReason,
   ReadOptions,
   StoredEvent,
 } from "#ports/event-log.ts";
-import type { Hasher } from "#ports/hasher.ts";
-import type { Ids } from "#ports/ids.ts";
 import {
   buildHeader,
   requireLabel,
@@ -45,6 +39,7 @@ import {
   toHex,
 } from "./event-header.ts";
 import { GENESIS, readBase } from "./log-base.ts";
+import type { ChainedLogOptions } from "./log-options.ts";
 import { LogOutbox } from "./log-outbox.ts";
 import { LogPruning } from "./log-pruning.ts";
 import { LogProjections } from "./log-projections.ts";
@@ -52,20 +47,6 @@ import type { EventRow, LogStore, StoredHead } from "./log-store.ts";
 import { PayloadStore } from "./payload-store.ts";
 import { SnapshotShelf } from "./snapshot-shelf.ts";
 import { findUnknown, readVocabulary, WriterClaim, type VersionedType } from "./writer-claim.ts";
-
-export interface ChainedLogOptions<M> {
-  readonly catalogue: Catalogue<M>;
-  readonly hasher: Hasher;
-  readonly ids: Ids;
-  readonly codec: PayloadCodec;
-  readonly projections?: readonly Projection<M>[];
-  /** Header fields of every event, unless its draft says otherwise: tenant, agent, thread. */
-  readonly defaults?: EventScope;
-  /** Id of a new log; minted when not given. A log that exists keeps its own. */
-  readonly logId?: string;
-  /** Opens for reading only, e.g. after a failed migration. */
-  readonly readOnly?: { readonly reason: ReadOnlyReason; readonly message: string };
-}
 
 type Head = Pick<StoredHead, "seq" | "hash">;
 

@@ -1,6 +1,7 @@
 /** EventLog in memory, over a MemoryDatabase: the rules are those of ChainedEventLog, only the rows lie elsewhere. */
 import type { BlobStore } from "#ports/blob-store.ts";
-import { ChainedEventLog, type ChainedLogOptions } from "./chained-event-log.ts";
+import { ChainedEventLog } from "./chained-event-log.ts";
+import type { ChainedLogOptions } from "./log-options.ts";
 import type { MemoryDatabase } from "./memory-database.ts";
 import { MemoryLogStore } from "./memory-log-store.ts";
 

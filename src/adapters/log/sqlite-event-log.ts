@@ -7,7 +7,8 @@ import { isAppError } from "#shared/errors.ts";
 import type { BlobStore } from "#ports/blob-store.ts";
 import type { OutboxCursor } from "#ports/event-log.ts";
 import type { SqlDatabase, SqlRow } from "#ports/sql.ts";
-import { ChainedEventLog, type ChainedLogOptions } from "./chained-event-log.ts";
+import { ChainedEventLog } from "./chained-event-log.ts";
+import type { ChainedLogOptions } from "./log-options.ts";
 import type {
   EventRow,
   LogStore,
