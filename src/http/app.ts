@@ -18,6 +18,7 @@ import { refuse } from "#protocols/rest/context.ts";
 import { failure, rateLimited } from "#protocols/rest/errors.ts";
 import { createOpenAiApi } from "#protocols/openai/routes.ts";
 import { createRestApi } from "#protocols/rest/routes.ts";
+import { mountAgUi } from "./ag-ui.ts";
 import { mountPage, ownHeaders } from "./page.ts";
 import { REFERENCE_CSP, REFERENCE_PAGE, REFERENCE_SCRIPT } from "./pages.ts";
 import { toFailure, toReason } from "./problem.ts";
@@ -99,6 +100,8 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
     },
   );
   app.route("/openai/v1", openai);
+  app.use("/ag-ui/*", requirePrincipal(authenticate, limits));
+  mountAgUi(app, { ...deps, threads, limits });
   mountSockets(app, { ...deps, threads, tickets, authenticate, deferTo, limits });
   app.notFound((c) => refuse(c, failure("not_found")));
   app.onError((error, c) => {

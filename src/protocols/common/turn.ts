@@ -44,7 +44,7 @@ export type TurnItem =
       readonly answer: ThreadEvents["model.answered"] | null;
       readonly cursor: StreamCursor;
     }
-  /** Any other event of the run. */
+  /** Any other event of the run, and each change of the shared state. */
   | { readonly type: "event"; readonly event: EventView; readonly cursor: StreamCursor }
   | { readonly type: "end"; readonly end: TurnEnd; readonly cursor: StreamCursor };
 
@@ -149,6 +149,8 @@ class Turn {
 
   #event(event: EventView): readonly TurnItem[] {
     const { header } = event;
+    // The thread's shared state belongs to no run, and whoever follows one sees it change.
+    if (header.type === "state.set") return [{ type: "event", event, cursor: this.#cursor }];
     if (header.run !== this.#runId) return [];
     // The catalogue names the shape of each type's payload; an erased one is null.
     const payload = event.payload as never;

@@ -4,6 +4,7 @@ import { toCaller } from "#auth/principal.ts";
 import type { ThreadPlace } from "#auth/thread-access.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import type { ApprovalView, Reply, RunExtras, ThreadStub } from "#ports/thread-gateway.ts";
+import { firstDecision } from "#protocols/common/first-decision.ts";
 import { openTurn, type OpenTurn } from "#protocols/common/turn.ts";
 import type { RunId, ThreadId } from "#shared/ids.ts";
 import { trusted } from "#shared/ids.ts";
@@ -89,10 +90,11 @@ export async function goOn(
     const sent = await stub.send(caller, message, null);
     if (!sent.ok) return err(toRefused(sent.error));
   }
-  const seq = await firstDecision(stub, call, asked.value);
-  return seq === null
+  const found = await firstDecision(stub, caller, asked.value);
+  if (!found.ok) return err(toRefused(found.error));
+  return found.value === null
     ? err(invalid("The results were not taken.", null, "unknown_call"))
-    : ok({ ...place, run, seq: seq - 1 });
+    : ok({ ...place, run, seq: found.value.seq - 1 });
 }
 
 async function askedOf(
@@ -130,26 +132,6 @@ function toAnswer(answer: Json, asked: ApprovalView | undefined): Json {
   } catch {
     // The thread says what does not fit, and the question stays open (A4).
     return answer;
-  }
-}
-
-/** Seq of the first of the decisions. They follow their requests within a few events. */
-async function firstDecision(
-  stub: ThreadStub,
-  { principal }: OpenAiCall,
-  asked: readonly ApprovalView[],
-): Promise<number | null> {
-  const ids = new Set(asked.map(({ approvalId }) => approvalId));
-  let after = Math.max(0, ...asked.map(({ seq }) => seq));
-  for (;;) {
-    const page = await stub.events(toCaller(principal), { after, limit: 200 });
-    if (!page.ok) return null;
-    const found = page.value.items.find(
-      ({ header }) => header.type === "approval.decided" && ids.has(header.cause ?? ""),
-    );
-    if (found !== undefined) return found.header.seq;
-    if (page.value.next === null) return null;
-    after = page.value.next;
   }
 }
 
