@@ -47,6 +47,11 @@ export class BenchServer {
     return `http://127.0.0.1:${this.port}`;
   }
 
+  /** Where a profiler attaches; only with `inspectorPort`. */
+  inspectorUrl() {
+    return this.#miniflare.getInspectorURL();
+  }
+
   async up() {
     this.#miniflare = new Miniflare(convertV4MiniflareOptions(this.#options));
     await this.#miniflare.ready;

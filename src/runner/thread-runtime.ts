@@ -13,6 +13,7 @@
 import type { CallModel, CallTool, Effect } from "#kernel/effects.ts";
 import type { CommandContext, Receipt, Rejection, ThreadCommand } from "#kernel/commands.ts";
 import { decide } from "#kernel/decide.ts";
+import type { ThreadEvent } from "#kernel/events.ts";
 import type { ThreadState } from "#kernel/state.ts";
 import type { CommandStore } from "#ports/command-store.ts";
 import type { ErasureReceipt, LogMode } from "#ports/event-log.ts";
@@ -82,6 +83,10 @@ export class ThreadRuntime {
   get state(): ThreadState {
     return this.#journal.state;
   }
+  /** Seq of the newest event that this runtime knows, without asking storage. */
+  get seq(): number {
+    return this.#journal.seq;
+  }
   /** Why this runtime takes nothing any more: its host opens a new one. Null while it works. */
   get closed(): string | null {
     return this.#journal.closed;
@@ -150,6 +155,11 @@ export class ThreadRuntime {
     this.#latch.notify();
     this.#driving ??= this.#run();
     return this.#driving;
+  }
+
+  /** The next events behind `seq`, the newest ones without asking storage; none at the head. */
+  eventsAfter(seq: number): readonly ThreadEvent[] {
+    return this.#hub.eventsAfter(seq);
   }
 
   subscribe(options: StreamOptions): StreamSubscription {

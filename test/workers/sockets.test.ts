@@ -130,6 +130,49 @@ describe("sockets of a thread", () => {
     client.socket.close();
   });
 
+  it("[P24] know what was said before them, beside them, and on another branch", async () => {
+    const thread = "known";
+    const path = threadPath("talker", thread);
+    const answers = Array.from({ length: 6 }, (_, index) => say(`answer ${index}`));
+    lab.models.set("test/talker", new ScriptModel(answers, { by: "call" }));
+    const user = (id: string, text: string): object => ({
+      id,
+      role: "user",
+      parts: [{ type: "text", text }],
+    });
+    await api.ended(path, await api.send(path, "before", { messageId: "m1" }));
+    const client = await connect(thread);
+    await api.ended(path, await api.send(path, "beside", { messageId: "m2" }));
+    let requests = 0;
+    const chat = async (...messages: object[]): Promise<void> => {
+      const id = `r${(requests += 1)}`;
+      const body = JSON.stringify({ messages });
+      client.socket.send(JSON.stringify({ type: "cf_agent_use_chat_request", id, init: { body } }));
+      await api.until(async () =>
+        client.frames.some((frame) => frame["id"] === id && frame["done"] === true) ? true : null,
+      );
+    };
+    const said = async (): Promise<readonly string[]> => {
+      const page = await api.json<{ items: { role: string; content: { text: string }[] }[] }>(
+        "GET",
+        `${path}/messages?branch=all&limit=100`,
+      );
+      return page.body.items
+        .filter(({ role }) => role === "user")
+        .map(({ content }) => content.map(({ text }) => text).join(""));
+    };
+    await chat(user("m1", "before"), user("m2", "beside"), user("m3", "new"));
+    expect(await said()).toEqual(["before", "beside", "new"]);
+    // Said again it is the same message; said otherwise it is an edit, which leaves the branch that held what followed.
+    await chat(user("m3", "new"));
+    expect(await said()).toEqual(["before", "beside", "new"]);
+    await chat(user("m2", "otherwise"));
+    expect(await said()).toEqual(["before", "beside", "new", "otherwise"]);
+    await chat(user("m1", "before"), user("m4", "last"));
+    expect(await said()).toEqual(["before", "beside", "new", "otherwise", "last"]);
+    client.socket.close();
+  });
+
   it("[P36] lose their authority after an hour", async () => {
     const client = await connect("old");
     lab.clock.advance(3_600_001);

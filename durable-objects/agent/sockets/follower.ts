@@ -168,19 +168,16 @@ export class Follower {
   }
 
   #waitsAt(seq: number, runId: string): boolean {
-    const { run } = this.#host.runtime.state;
-    return (
-      seq === this.#host.log.head().seq &&
-      run !== null &&
-      run.runId === runId &&
-      isWaitingForHumans(run)
-    );
+    const { state, seq: head } = this.#host.runtime;
+    const { run } = state;
+    return seq === head && run !== null && run.runId === runId && isWaitingForHumans(run);
   }
 
   #isDone(frame: StreamFrame): boolean {
     if (frame.type === "delta" || frame.type === "discard") return false;
-    if (this.#connection.seq < this.#host.log.head().seq) return false;
-    const { run, queue } = this.#host.runtime.state;
+    const { state, seq } = this.#host.runtime;
+    if (this.#connection.seq < seq) return false;
+    const { run, queue } = state;
     return run === null ? queue.length === 0 : isWaitingForHumans(run);
   }
 }

@@ -13,9 +13,9 @@ import type { Receipt } from "#kernel/commands.ts";
 import { exhaustive } from "#shared/exhaustive.ts";
 import { isMessageId, isRunId } from "#shared/ids.ts";
 import { err, type Result } from "#shared/result.ts";
-import { isJsonObject } from "#shared/json.ts";
 import type { ThreadHost } from "#durable-objects/agent/thread-host.ts";
 import type { Connection } from "./connection.ts";
+import type { KnownMessages } from "./known-messages.ts";
 import { openApprovals, takeSnapshot } from "./snapshot.ts";
 
 /** How a connection is brought its thread. */
@@ -38,6 +38,7 @@ export interface Session {
   readonly host: ThreadHost;
   readonly thread: ThreadStub;
   readonly protocol: SocketProtocol;
+  readonly known: KnownMessages;
 }
 type Chat = Extract<SocketCommand, { readonly type: "chat" }>;
 
@@ -86,17 +87,15 @@ async function chat(session: Session, command: Chat): Promise<void> {
 }
 
 async function submit(session: Session, { messages, delivery }: Chat): Promise<Reply<Receipt>> {
-  const { connection, thread, host } = session;
+  const { connection, thread, host, known } = session;
   const { caller } = connection;
-  const known = knownTexts(host);
-  const fresh = newMessages(messages, known);
+  const fresh = newMessages(messages, (id) => known.has(host, id));
   if (!fresh.ok) return fresh;
   let reply: Reply<Receipt> = err(NOTHING_NEW);
   for (const { id, text } of fresh.value) {
     connection.own.add(id);
-    const before = known.get(id);
     reply =
-      before === undefined || before === text
+      !known.has(host, id) || known.says(host, id, text)
         ? await thread.send(caller, { text, delivery, output: null, messageId: id }, null)
         : // The same message with another text: AI SDK chats edit in place.
           await thread.edit(caller, {
@@ -116,9 +115,9 @@ async function submit(session: Session, { messages, delivery }: Chat): Promise<R
 /** The last message always, and the unknown ones directly before it. */
 function newMessages(
   messages: readonly ClaimedMessage[],
-  known: ReadonlyMap<string, string>,
+  isKnown: (id: string) => boolean,
 ): Result<readonly ClaimedMessage[], Failure> {
-  const last = messages.findLastIndex(({ role, id }) => role !== "user" || known.has(id));
+  const last = messages.findLastIndex(({ role, id }) => role !== "user" || isKnown(id));
   const start = Math.min(last + 1, messages.length - 1);
   const fresh = messages.slice(Math.max(0, start));
   if (fresh.length > MAX_NEW_MESSAGES) {
@@ -130,22 +129,11 @@ function newMessages(
   return { ok: true, value: fresh };
 }
 
-function knownTexts(host: ThreadHost): ReadonlyMap<string, string> {
-  const users = takeSnapshot(host).views.filter(({ role }) => role === "user");
-  return new Map(
-    users.map(({ messageId, content }) => {
-      const parts = Array.isArray(content) ? content.filter(isJsonObject) : [];
-      return [messageId, parts.map((part) => String(part["text"] ?? "")).join("")];
-    }),
-  );
-}
-
 function regenerate(session: Session, { messages, requestId }: Chat): Promise<Reply<Receipt>> {
-  const { connection, thread, host } = session;
+  const { connection, thread, host, known } = session;
   const user = messages.findLast(({ role }) => role === "user");
-  const known = user !== undefined && knownTexts(host).has(user.id) ? user.id : null;
   return thread.regenerate(connection.caller, {
-    messageId: known,
+    messageId: user !== undefined && known.has(host, user.id) ? user.id : null,
     idempotencyKey: `socket:${requestId}`,
   });
 }

@@ -20,6 +20,7 @@ import type { ThreadHost } from "#durable-objects/agent/thread-host.ts";
 import { Connection, NO_STREAM } from "./connection.ts";
 import { Follower } from "./follower.ts";
 import { handleCommand, type Following } from "./handle-command.ts";
+import { KnownMessages } from "./known-messages.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import { Tickets } from "./tickets.ts";
 
@@ -49,6 +50,7 @@ export class SocketHub implements Following {
   readonly #connections = new Map<WebSocket, Connection>();
   readonly #followers = new Map<Connection, Follower>();
   readonly #refused = new Map<Connection, number>();
+  readonly #known = new KnownMessages();
 
   constructor(deps: SocketHubDeps) {
     this.#deps = deps;
@@ -67,7 +69,7 @@ export class SocketHub implements Following {
     }
     const { 0: client, 1: server } = new WebSocketPair();
     this.#deps.ctx.acceptWebSocket(server, [TAG]);
-    const { seq } = host.log.head();
+    const { seq } = host.runtime;
     const connection = Connection.accept(server, { caller: caller.value, seq, now: host.now });
     this.#connections.set(server, connection);
     this.#greet(connection, host);
@@ -141,7 +143,7 @@ export class SocketHub implements Following {
       if (this.#followers.get(connection) === follower) this.#followers.delete(connection);
     }
     // What was appended while it was ending found it still there.
-    if (connection.seq < this.#deps.open().log.head().seq) this.follow(connection);
+    if (connection.seq < this.#deps.open().runtime.seq) this.follow(connection);
   }
 
   async #handle(connection: Connection, data: string | ArrayBuffer): Promise<void> {
@@ -153,7 +155,8 @@ export class SocketHub implements Following {
     }
     await connection.inTurn(async () => {
       const host = this.#deps.open();
-      await handleCommand({ hub: this, connection, host, thread, protocol }, decoded.value);
+      const session = { hub: this, connection, host, thread, protocol, known: this.#known };
+      await handleCommand(session, decoded.value);
       connection.persist();
     });
   }
@@ -169,7 +172,9 @@ export class SocketHub implements Following {
   #greet(connection: Connection, host: ThreadHost): void {
     const { protocol } = this.#deps;
     const { shared, run } = host.runtime.state;
-    const { views, open } = takeSnapshot(host);
+    const snapshot = takeSnapshot(host);
+    this.#known.seed(host, snapshot);
+    const { views, open } = snapshot;
     // Identity comes last: a client that sends as soon as it is identified must not have its message replaced by these.
     if (shared !== null) connection.send(protocol.state(shared));
     connection.send(

@@ -101,42 +101,51 @@ export class AiSdkModel implements Model {
   }
 }
 
-/** Ends a wait when the caller aborts or the provider falls silent, whether or not upstream heeds its signal (M4). */
+/**
+ * Ends a wait when the caller aborts or the provider falls silent, whether or not upstream heeds its signal (M4). One
+ * timer for the whole answer: it is armed again when it fires, not at each part.
+ */
 class Watch {
   readonly #signal: AbortSignal;
   readonly #idleMs: number;
   readonly #onAbort = (): void => this.#reject?.(this.#signal.reason);
   #reject: ((reason: unknown) => void) | null = null;
+  #waitingSince = Date.now();
+  #timer: ReturnType<typeof setTimeout>;
 
   constructor(signal: AbortSignal, idleMs: number) {
     this.#signal = signal;
     this.#idleMs = idleMs;
+    this.#timer = setTimeout(() => this.#look(), idleMs);
     signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
   async race<T>(work: Promise<T>): Promise<T> {
-    if (this.#signal.aborted) {
-      work.catch(() => undefined);
-      throw this.#signal.reason;
-    }
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const interrupted = new Promise<never>((_, reject) => {
-      this.#reject = reject;
-      timer = setTimeout(
-        () => reject(new DOMException("no data for too long", "TimeoutError")),
-        this.#idleMs,
-      );
-    });
+    this.#waitingSince = Date.now();
     try {
-      return await Promise.race([work, interrupted]);
+      return await new Promise<T>((resolve, reject) => {
+        if (this.#signal.aborted) reject(this.#signal.reason);
+        else this.#reject = reject;
+        work.then(resolve, reject);
+      });
     } finally {
-      clearTimeout(timer);
       this.#reject = null;
     }
   }
 
   dispose(): void {
+    clearTimeout(this.#timer);
     this.#signal.removeEventListener("abort", this.#onAbort);
+  }
+
+  #look(): void {
+    const left = this.#waitingSince + this.#idleMs - Date.now();
+    if (this.#reject !== null && left <= 0) {
+      this.#reject(new DOMException("no data for too long", "TimeoutError"));
+      return;
+    }
+    // While a slow reader holds the answer up, nobody waits for the provider.
+    this.#timer = setTimeout(() => this.#look(), left > 0 ? left : this.#idleMs);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider";
 import { MockLanguageModelV4 } from "ai/test";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ModelPart, PromptMessage } from "#ports/model.ts";
 import { AiSdkModel } from "#adapters/model/ai-sdk-model.ts";
 import { toRequest } from "#test/support/scripted-session.ts";
@@ -194,5 +194,60 @@ describe("AiSdkModel", () => {
       if (part.type === "text") break;
     expect(cancelled).toBe(1);
     expect(model.doStreamCalls[0]?.abortSignal?.aborted).toBe(true);
+  });
+});
+
+describe("AiSdkModel, silence", () => {
+  const IDLE_MS = 1_000;
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** A provider whose parts come when the test says so. */
+  function spoken() {
+    vi.useFakeTimers();
+    let speak: ReadableStreamDefaultController<LanguageModelV4StreamPart> | null = null;
+    const stream = new ReadableStream<LanguageModelV4StreamPart>({
+      start(controller) {
+        speak = controller;
+      },
+    });
+    const model = new MockLanguageModelV4({ doStream: async () => ({ stream }) });
+    const subject = new AiSdkModel({ route: "r", model, idleTimeoutMs: IDLE_MS });
+    const options = { signal: new AbortController().signal, idempotencyKey: "evt_1" };
+    const parts = subject.stream(toRequest([USER]), options);
+    return {
+      next: () => parts.next(),
+      say: (delta: string) => speak?.enqueue({ type: "text-delta", id: "t", delta }),
+    };
+  }
+
+  it("[model M4] is counted from the newest part, however long the answer takes", async () => {
+    const { next, say } = spoken();
+    for (const word of ["one", "two", "three", "four"]) {
+      const part = next();
+      await vi.advanceTimersByTimeAsync(IDLE_MS - 300);
+      say(word);
+      await expect(part).resolves.toMatchObject({ value: { type: "text", text: word } });
+    }
+    const end = next();
+    await vi.advanceTimersByTimeAsync(IDLE_MS);
+    await expect(end).resolves.toMatchObject({ value: { type: "error", code: "timeout" } });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("[model M4] is the provider's: a reader that takes its time ends nothing, and silence after it still does", async () => {
+    const { next, say } = spoken();
+    const first = next();
+    await vi.advanceTimersByTimeAsync(0);
+    say("one");
+    await first;
+    await vi.advanceTimersByTimeAsync(IDLE_MS * 3);
+    say("two");
+    await expect(next()).resolves.toMatchObject({ value: { type: "text", text: "two" } });
+    const end = next();
+    await vi.advanceTimersByTimeAsync(IDLE_MS);
+    await expect(end).resolves.toMatchObject({ value: { type: "error", code: "timeout" } });
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
