@@ -22,6 +22,8 @@ beforeAll(async () => {
       instructions: "Talk.",
       model: "test/talker",
       tools: [],
+      // Nobody knows what the route of a test costs, and a cap in money would refuse its calls (B23).
+      limits: { maxCostMicros: null },
     }),
   );
 });
