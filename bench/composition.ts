@@ -46,6 +46,11 @@ export function composeBench(agent: AgentDefinition, model: Model): ThreadCompos
     schemas: new ZodJsonSchemas(),
     prices: () => ({ price: () => FREE }),
     hooks: () => DEFAULT_HOOKS,
+    ledgers: {
+      ledger: () => {
+        throw new Error("these hooks ask no ledger");
+      },
+    },
     inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
     socketProtocol,
     audit: UNSIGNED,

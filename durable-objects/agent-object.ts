@@ -29,6 +29,7 @@ import { checkScope } from "./agent/access.ts";
 import * as audit from "./agent/audit.ts";
 import { requestErasure, viewErasure } from "./agent/erasure/erasure-commands.ts";
 import { toByteStream } from "./agent/frame-stream.ts";
+import { stateLease } from "./agent/leases.ts";
 import { replyWith } from "./agent/refusals.ts";
 import { takeSnapshot } from "./agent/sockets/snapshot.ts";
 import { storeTicket } from "./agent/sockets/tickets.ts";
@@ -229,6 +230,12 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     const host = await this[ACCESS].ready();
     const allowed = host.guard(caller, () => checkScope(caller, "operate"));
     return allowed.ok ? host.checkSpend(replace) : allowed;
+  }
+
+  async askLease(leaseId: string, decline: boolean): ReturnType<ThreadStub["askLease"]> {
+    const statement = await stateLease(await this[ACCESS].ready(), { leaseId, decline });
+    if (statement.type === "declined") await this[ACCESS].nudge();
+    return statement;
   }
 
   async erasePayload(caller: Caller, seq: number): Promise<Reply<{ readonly erased: number }>> {

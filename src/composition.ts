@@ -31,6 +31,7 @@ import { TenantPriceList } from "#adapters/prices/tenant-price-list.ts";
 import { D1SpendStore } from "#adapters/spend/d1-spend.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
 import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
+import type { LedgerComposition } from "#durable-objects/ledger/composition.ts";
 import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
 import type { ScopeComposition } from "#durable-objects/memory-object.ts";
 import { createApp } from "#http/app.ts";
@@ -41,14 +42,19 @@ import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { Eraser } from "#ports/eraser.ts";
 import type { SubjectGateway, SubjectStub } from "#ports/subject-gateway.ts";
+import type { LedgerGateway, LedgerStub } from "#ports/budget-ledger.ts";
 import type { ThreadGateway, ThreadStub } from "#ports/thread-gateway.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
 import { socketProtocol } from "#protocols/websocket/encode.ts";
 import { DEFAULT_HOOKS } from "#runner/default-hooks.ts";
+import { LeaseBudget } from "#runner/lease-budget.ts";
 import { DEFAULT_IDLE_MS } from "#runner/model-stream.ts";
-import { toObjectName, toSubjectName } from "#shared/ids.ts";
+import { toLedgerName, toObjectName, toSubjectName } from "#shared/ids.ts";
 import { parseEnv, type Config, type Env } from "./env.ts";
 import { parseSigning } from "./signing-env.ts";
+
+/** A holder that says nothing for so long is asked. Live runs ask by themselves far more often. */
+const ASK_AFTER_MS = 120_000;
 
 /** What a test build puts in the place of a deployment's own. */
 export type Overrides = Partial<ThreadComposition>;
@@ -60,6 +66,8 @@ export function composeThread(
 ): ThreadComposition {
   const config = parseEnv(env);
   const ai = env.AI;
+  // What a test build replaces, the hooks go by too.
+  const { clock = new SystemClock(), ledgers = composeLedgers(env) } = overrides;
   const models = toModelConfig(
     env,
     ai === undefined
@@ -68,7 +76,6 @@ export function composeThread(
   );
   const table = composePriceTable(env);
   const ownPrices = new D1PriceOverrides(env.DB);
-  const clock = overrides.clock ?? new SystemClock();
   return {
     catalogue: THREAD_CATALOGUE,
     migrations: OBJECT_MIGRATIONS,
@@ -78,7 +85,11 @@ export function composeThread(
     sandbox: composeSandbox(env, config),
     schemas: new ZodJsonSchemas(),
     prices: (tenant) => new TenantPriceList({ tenant, table, overrides: ownPrices, clock }),
-    hooks: () => DEFAULT_HOOKS,
+    hooks: (thread) => ({
+      ...DEFAULT_HOOKS,
+      budget: new LeaseBudget({ thread, clock, ledger: () => ledgers.ledger(thread.tenant) }),
+    }),
+    ledgers,
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),
     spend: new D1SpendStore(env.DB),
@@ -188,6 +199,30 @@ function composeSubjects(env: Env): SubjectGateway {
       // As above.
       return stub as unknown as SubjectStub;
     },
+  };
+}
+
+/** The one place that makes a stub of a tenant's ledger. */
+function composeLedgers(env: Env): LedgerGateway {
+  return {
+    ledger(tenant) {
+      const stub = env.LEDGER.get(env.LEDGER.idFromName(toLedgerName(tenant)));
+      // The class implements LedgerStub; the platform's RPC types cannot say so across the binding.
+      return stub as unknown as LedgerStub;
+    },
+  };
+}
+
+export function composeLedger(
+  env: Env,
+  overrides: Partial<LedgerComposition> = {},
+): LedgerComposition {
+  return {
+    migrations: OBJECT_MIGRATIONS,
+    clock: new SystemClock(),
+    threads: composeGateway(env),
+    askAfterMs: ASK_AFTER_MS,
+    ...overrides,
   };
 }
 

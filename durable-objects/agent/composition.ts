@@ -5,6 +5,7 @@ import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { AgentVersions } from "#ports/agent-versions.ts";
 import type { ApprovalInbox } from "#ports/approval-inbox.ts";
 import type { BlobArchive } from "#ports/blob-archive.ts";
+import type { LedgerGateway } from "#ports/budget-ledger.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { Directory } from "#ports/directory.ts";
 import type { Eraser } from "#ports/eraser.ts";
@@ -30,6 +31,7 @@ export interface ThreadComposition {
   readonly schemas: JsonSchemas;
   readonly prices: TenantPrices;
   readonly hooks: HookFactory;
+  readonly ledgers: LedgerGateway;
   readonly directory: Directory;
   readonly inbox: ApprovalInbox;
   readonly spend: SpendStore;

@@ -25,7 +25,7 @@ import type { CommandContext, Receipt, ThreadCommand } from "#kernel/commands.ts
 import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
 import { firstExpiry, isWaitingForHumans, pinOf } from "#kernel/state.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
-import type { EventLog } from "#ports/event-log.ts";
+import type { EventLog, OutboxConsumer } from "#ports/event-log.ts";
 import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { Prices } from "#ports/prices.ts";
 import type { Caller, Reply, SpendCheck } from "#ports/thread-gateway.ts";
@@ -33,8 +33,9 @@ import type { Tool } from "#ports/tool.ts";
 import { BranchHistory } from "#runner/branch-history.ts";
 import { OPEN_BOUNDARY, type HookThread } from "#runner/gate-hooks.ts";
 import { ThreadRuntime } from "#runner/thread-runtime.ts";
-import { SharedTimers } from "#runner/timers.ts";
+import { SharedTimers, type Timers } from "#runner/timers.ts";
 import type { ThreadAddress } from "#shared/ids.ts";
+import { AppError } from "#shared/errors.ts";
 import { canonicalJson, utf8, type Json } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
 import { openLog, openStorage, type OpenStorage } from "#durable-objects/object-storage.ts";
@@ -50,6 +51,7 @@ import {
 } from "./outbox.ts";
 import { ErasureWork } from "./erasure/erasure-work.ts";
 import { checkSpend, spendConsumer } from "./outbox-spend.ts";
+import { ledgerConsumer } from "./leases.ts";
 import { replyWith, toFailure, UNAVAILABLE } from "./refusals.ts";
 
 export interface CommandRequest {
@@ -201,6 +203,7 @@ export class ThreadHost {
       archiveConsumer({ ...this.#archived, blobs: this.storage.blobs, archive }),
       ...threadAnchors({ logId, address: this.address }, audit, { clock, conflict }),
       spendConsumer({ ...this.address, owner }, logId, spend),
+      this.#ledgerConsumer(),
     ]);
   }
 
@@ -211,6 +214,21 @@ export class ThreadHost {
     } catch (error) {
       return replyWith(error);
     }
+  }
+
+  /** Throws on a log that cannot be written: then nothing may be said of a lease for good. */
+  async drainLedger(): Promise<boolean> {
+    const { mode } = this.log;
+    if (!mode.writable) throw new AppError(mode.reason, mode.message, { kind: "unavailable" });
+    return this.log.drain([this.#ledgerConsumer()]);
+  }
+
+  #ledgerConsumer(): OutboxConsumer<ThreadEvents> {
+    const { ledgers } = this.#composition;
+    return ledgerConsumer({
+      state: () => this.runtime.state,
+      ledger: () => ledgers.ledger(this.address.tenant),
+    });
   }
 
   /**
@@ -270,10 +288,12 @@ export class ThreadHost {
   }
 
   /** The owner is read when it is asked for: a thread is opened before it is created. */
-  #hookThread(): HookThread {
+  #hookThread(timers: Timers): HookThread {
     const owner = (): string | null => this.runtime.state.owner;
     return {
       ...this.address,
+      logId: this.log.logId,
+      timers,
       get owner() {
         return owner();
       },
@@ -282,6 +302,7 @@ export class ThreadHost {
 
   #open(): ThreadRuntime {
     const { database, hasher, ids } = this.storage;
+    const timers = new SharedTimers();
     const { clock, models, sandbox, schemas, hooks, idleMs } = this.#composition;
     return ThreadRuntime.open({
       log: this.log,
@@ -292,9 +313,9 @@ export class ThreadHost {
       models,
       sandbox,
       schemas,
-      hooks: hooks(this.#hookThread()),
+      hooks: hooks(this.#hookThread(timers)),
       idleMs,
-      timers: new SharedTimers(),
+      timers,
       tools: (name) => this.#tool(name),
       workspace: this.workspace,
       commands: new SqliteCommandStore(database),

@@ -14,4 +14,8 @@ export const OBJECT_MIGRATIONS: readonly Migration[] = [
     id: "0002_erasures",
     sql: "CREATE TABLE `erasures` (\n\t`seq` integer PRIMARY KEY NOT NULL,\n\t`erasure_id` text NOT NULL,\n\t`run_id` text,\n\t`origin` text,\n\t`requested_at` integer NOT NULL,\n\t`completed_at` integer,\n\t`completed_seq` integer,\n\t`stores` text NOT NULL DEFAULT '[]'\n) STRICT;\n",
   },
+  {
+    id: "0003_leases",
+    sql: "CREATE TABLE `leases` (\n\t`lease_id` text PRIMARY KEY NOT NULL,\n\t`agent` text NOT NULL,\n\t`thread` text NOT NULL,\n\t`run` text NOT NULL,\n\t`user` text,\n\t`granted_at` integer NOT NULL,\n\t`open` integer NOT NULL,\n\t`seq` integer NOT NULL,\n\t`cost_micros` integer NOT NULL,\n\t`tokens` integer NOT NULL,\n\t`steps` integer NOT NULL,\n\t`wall_ms` integer NOT NULL\n) STRICT, WITHOUT ROWID;\n",
+  },
 ];

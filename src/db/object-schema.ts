@@ -101,6 +101,22 @@ export const erasures = sqliteTable("erasures", {
   stores: text("stores").notNull().default("[]"),
 });
 
+/** Of a tenant's ledger: every lease it ever granted. */
+export const leases = sqliteTable("leases", {
+  leaseId: text("lease_id").primaryKey().notNull(),
+  agent: text("agent").notNull(),
+  thread: text("thread").notNull(),
+  run: text("run").notNull(),
+  user: text("user"),
+  grantedAt: integer("granted_at").notNull(),
+  open: integer("open").notNull(),
+  seq: integer("seq").notNull(),
+  costMicros: integer("cost_micros").notNull(),
+  tokens: integer("tokens").notNull(),
+  steps: integer("steps").notNull(),
+  wallMs: integer("wall_ms").notNull(),
+});
+
 export const files = sqliteTable("files", {
   path: text("path").primaryKey().notNull(),
   digest: text("digest").notNull(),

@@ -26,7 +26,8 @@ export function lostAttempt(
 ): { readonly scope: EventScope; readonly settlement: Settlement } | null {
   if (run.phase.type !== "model_open") return null;
   const { intent } = run.phase;
-  const { reserved, maxOutputTokens, route, priceVersion } = intent;
+  const { maxOutputTokens, route, priceVersion, leaseId } = intent;
+  const { wallMs: _, ...reserved } = intent.reserved;
   const output = Math.min(maxOutputTokens, reserved.tokens);
   return {
     scope: {
@@ -37,6 +38,7 @@ export function lostAttempt(
       costMicros: reserved.unpriced === true ? null : reserved.costMicros,
       costKind: "estimated",
       priceVersion,
+      leaseId,
     },
     settlement: {
       ...reserved,

@@ -95,6 +95,8 @@ export type ThreadCommand =
       readonly after: Settlement;
       readonly priceVersion: string | null;
     }
+  /** The ledger asked about a lease that this log does not hold (B46). */
+  | { readonly type: "decline_lease"; readonly leaseId: string }
   | { readonly type: "set_state"; readonly state: Json; readonly bytes: number }
   /** The content's chunks are stored by the host in the same transaction. */
   | {

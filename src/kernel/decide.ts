@@ -57,6 +57,13 @@ export function decide(
       return refuseApproval(command, scope);
     case "correct_usage":
       return correctUsage(command, scope);
+    case "decline_lease": {
+      const { leaseId } = command;
+      if (state.lease?.leaseId === leaseId)
+        return ok({ drafts: [], receipt: { ...RECORDED, disposition: "unchanged" } });
+      const scope = { leaseId };
+      return recorded({ type: "lease.declined", payload: { declined: true }, scope });
+    }
     case "set_state":
       if (command.bytes > MAX_STATE_BYTES) {
         return err({ reason: "state_too_large", limit: MAX_STATE_BYTES, bytes: command.bytes });

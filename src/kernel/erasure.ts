@@ -17,6 +17,10 @@ const STRUCTURAL: ReadonlySet<ThreadEventType> = new Set([
   "branch.selected",
   "erasure.requested",
   "erasure.completed",
+  "lease.granted",
+  "lease.closed",
+  "lease.declined",
+  "route.changed",
 ]);
 
 export function isErasable(type: ThreadEventType): boolean {

@@ -16,6 +16,7 @@ import type {
   Usage,
 } from "#ports/model.ts";
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
+import type { BudgetStop, LeaseEvents } from "./amounts.ts";
 import type { AgentManifest } from "./manifest.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
@@ -70,6 +71,8 @@ export interface Reservation {
   readonly tokens: number;
   /** Nobody knows what the call costs; `costMicros` is 0 and means nothing (B23). Absent: it is priced. */
   readonly unpriced?: true;
+  /** Longest time the call was taken to last. Absent: it runs under no lease. */
+  readonly wallMs?: number;
 }
 export interface Settlement {
   readonly costMicros: number;
@@ -82,6 +85,8 @@ export interface Settlement {
   readonly usage?: TokenUsage;
   /** Of a model call: the route that was paid for. Absent as `usage` is. */
   readonly route?: string;
+  /** What the call used above its reservation. Absent: nothing. */
+  readonly overrun?: { readonly costMicros: number; readonly tokens: number };
 }
 
 export type CostKind = "normal" | "recovery" | "estimated";
@@ -195,12 +200,14 @@ export type RunFailure =
   | "cost_cap"
   | "token_cap"
   | "price_unknown"
+  | "budget_exceeded"
+  | "ledger_unavailable"
   | "definition_unavailable"
   | "recovery_exhausted"
   | "deadline_exceeded"
   | "internal";
 
-export interface ThreadEvents {
+export interface ThreadEvents extends LeaseEvents {
   readonly "thread.created": { readonly owner: string; readonly title: string | null };
   readonly "state.set": { readonly state: Json };
   readonly "definition.pinned": { readonly manifest: AgentManifest };
@@ -354,7 +361,12 @@ export interface ThreadEvents {
     /** Of finish `loop_guard` (B4). */
     readonly loop?: LoopReport;
   };
-  readonly "run.failed": { readonly reason: RunFailure; readonly message: string };
+  readonly "run.failed": {
+    readonly reason: RunFailure;
+    readonly message: string;
+    /** With `budget_exceeded` and `price_unknown`. */
+    readonly budget?: BudgetStop;
+  };
   readonly "run.cancelled": { readonly reason: string };
 }
 

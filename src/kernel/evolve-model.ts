@@ -10,6 +10,7 @@ import {
   settle,
   withInputs,
 } from "./evolve-run.ts";
+import { chargeLease, correctLease } from "./evolve-leases.ts";
 import { type EventOf, pushEntries, settlePlan, toAnswerEntry, toEntry } from "./evolve-window.ts";
 import { addCall, digestCall, FRESH_LOOP, type LoopState } from "./loop-guard.ts";
 import { ERASED_TEXT } from "./prompt-text.ts";
@@ -25,7 +26,7 @@ import {
 import { resolveRefs, selectEntries, windowTokens } from "./window.ts";
 
 type ModelEvent = EventOf<
-  "model.requested" | "model.answered" | "model.failed" | "model.interrupted"
+  "model.requested" | "model.answered" | "model.failed" | "model.interrupted" | "route.changed"
 >;
 /** Issues are shown to the model again; more of them, or longer ones, do not help it. */
 const MAX_ISSUES = 5;
@@ -34,8 +35,18 @@ const MAX_ISSUE_CHARS = 300;
 export function evolveModel(state: ThreadState, event: ModelEvent): ThreadState {
   const run = requireLiveRun(state, event);
   if (event.type === "model.requested") return openAttempt(state, run, event);
+  if (event.type === "route.changed") return changeRoute(state, run, event);
   if (run.phase.type !== "model_open") return corrupt("intent_not_open", event);
   if (event.header.cause !== run.phase.intent.intentId) return corrupt("intent_not_open", event);
+  const charged = { ...state, lease: chargeLease(state.lease, run.phase.intent, event) };
+  return closeAttempt(charged, run, event);
+}
+
+function closeAttempt(
+  state: ThreadState,
+  run: RunState,
+  event: EventOf<"model.answered" | "model.failed" | "model.interrupted">,
+): ThreadState {
   switch (event.type) {
     case "model.answered":
       return answered(state, run, event);
@@ -49,6 +60,20 @@ export function evolveModel(state: ThreadState, event: ModelEvent): ThreadState 
       };
     }
   }
+}
+
+/** No attempt was made, so nothing is counted: the step is due on the next route. */
+function changeRoute(
+  state: ThreadState,
+  run: RunState,
+  event: EventOf<"route.changed">,
+): ThreadState {
+  const fallbacks = pinOf(state, run.definition)?.manifest.fallbacks ?? [];
+  const { type } = run.phase;
+  if (type === "model_open" || type === "tools" || type === "failed")
+    return corrupt("phase_unexpected", event);
+  if (run.fallback >= fallbacks.length) return corrupt("phase_unexpected", event);
+  return { ...state, run: { ...run, fallback: run.fallback + 1, failures: 0 } };
 }
 
 function openAttempt(
@@ -78,7 +103,11 @@ function openAttempt(
     maxOutputTokens: payload.settings.maxOutputTokens,
     route: payload.route,
     priceVersion: header.priceVersion,
+    at: header.at,
+    leaseId: header.leaseId,
   };
+  if (intent.leaseId !== null && intent.leaseId !== state.lease?.leaseId)
+    return corrupt("lease_unexpected", event);
   const sinceFull = payload.refs.base === null ? 0 : (state.lastRequest?.sinceFull ?? 0) + 1;
   return {
     ...state,
@@ -253,6 +282,7 @@ export function evolveUsage(state: ThreadState, event: EventOf<"usage.corrected"
   const { before, after } = event.payload;
   return {
     ...state,
+    lease: correctLease(state.lease, event),
     run: {
       ...run,
       costMicros: run.costMicros + (event.header.costMicros ?? 0),

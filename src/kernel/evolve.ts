@@ -13,6 +13,7 @@ import { evolveBranch } from "./evolve-branch.ts";
 import { evolveApproval } from "./evolve-approvals.ts";
 import { evolveErasure } from "./evolve-erasure.ts";
 import { evolveInput, evolvePin, evolveRun } from "./evolve-run.ts";
+import { evolveLease } from "./evolve-leases.ts";
 import { evolveModel, evolveUsage } from "./evolve-model.ts";
 import { evolveTool } from "./evolve-tools.ts";
 import { evolveContext, evolvePlan } from "./evolve-window.ts";
@@ -40,6 +41,9 @@ const INITIAL: ThreadState = {
   erasure: null,
   abandoned: [],
   loop: FRESH_LOOP,
+  lease: null,
+  closedLease: null,
+  leases: 0,
 };
 
 export function evolve(state: ThreadState, event: ThreadEvent): ThreadState {
@@ -78,6 +82,7 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
     case "model.answered":
     case "model.failed":
     case "model.interrupted":
+    case "route.changed":
       return evolveModel(state, event);
     case "usage.corrected":
       return evolveUsage(state, event);
@@ -96,6 +101,10 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
     case "approval.refused":
       // An attempt that changed nothing.
       return state;
+    case "lease.granted":
+    case "lease.closed":
+    case "lease.declined":
+      return evolveLease(state, event);
     case "plan.updated":
       return evolvePlan(state, event);
     case "context.added":
@@ -112,8 +121,8 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
 
 export const THREAD_FOLD: Fold<ThreadEvents, ThreadState> = {
   id: "thread",
-  version: 6,
-  restorable: 6,
+  version: 7,
+  restorable: 7,
   initial: () => INITIAL,
   evolve,
   // The state is plain JSON; a snapshot's digest is checked by the log before it comes back here.

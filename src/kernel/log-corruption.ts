@@ -27,7 +27,8 @@ export type CorruptionReason =
   | "calls_still_open"
   | "branch_unexpected"
   | "idempotency_key_changed"
-  | "approval_not_open";
+  | "approval_not_open"
+  | "lease_unexpected";
 
 export class LogCorruption extends Error {
   readonly code = "log_corrupt";

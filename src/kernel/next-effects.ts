@@ -12,6 +12,7 @@ import { closeForCancel, lostAttempt, runScope } from "./closing.ts";
 import { withInputs } from "./evolve-run.ts";
 import { inspectLoop } from "./loop-guard.ts";
 import { loopWarning } from "./loop-words.ts";
+import { closeUnusedLease } from "./leases.ts";
 import type { AgentManifest } from "./manifest.ts";
 import { type Price, priceUnknown, reservation } from "./reservation.ts";
 import {
@@ -42,6 +43,8 @@ const MIN_WINDOW_TOKENS = 128;
 
 export function nextEffects(state: ThreadState, context: EffectContext): readonly Effect[] {
   const { run } = state;
+  const unused = closeUnusedLease(state);
+  if (unused !== null) return [record([unused])];
   if (run === null) return startNext(state);
   if (run.cancel !== null)
     return [record([...closeForCancel(run), cancelled(run, run.cancel.reason)])];

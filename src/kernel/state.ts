@@ -7,6 +7,7 @@
 import type { Json } from "#shared/json.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
+import type { Amounts } from "./amounts.ts";
 import type {
   ApprovalKind,
   ErasureTarget,
@@ -50,6 +51,30 @@ export interface ThreadState {
   readonly abandoned: readonly AbandonedCall[];
   /** What the calls of the live run brought, since somebody last said something (B1). */
   readonly loop: LoopState;
+  /** What the live run may spend without asking the ledger, or null. */
+  readonly lease: LeaseState | null;
+  /** The one before, as it was closed. */
+  readonly closedLease: ClosedLease | null;
+  /** Leases granted or declined so far: numbers the next one, the same after a crash (B46). */
+  readonly leases: number;
+}
+
+export interface ClosedLease {
+  readonly leaseId: string;
+  /** Of `lease.closed`. */
+  readonly seq: number;
+  readonly settled: Amounts;
+  readonly overrun: Amounts;
+}
+export interface LeaseState {
+  readonly leaseId: string;
+  readonly runId: string;
+  readonly granted: Amounts;
+  readonly settled: Amounts;
+  /** Used above reservations. */
+  readonly overrun: Amounts;
+  readonly until: number;
+  readonly priced: boolean;
 }
 
 export interface OpenErasure {
@@ -126,6 +151,9 @@ export interface OpenModel {
   readonly route: string;
   /** Null: nobody knew the route's price. */
   readonly priceVersion: string | null;
+  readonly at: number;
+  /** Null where no ledger stands behind the run. */
+  readonly leaseId: string | null;
 }
 export interface AnswerSummary {
   readonly seq: number;

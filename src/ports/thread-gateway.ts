@@ -21,6 +21,7 @@ import type {
   LoopReport,
 } from "#kernel/events.ts";
 import type { OutputSpec } from "./model.ts";
+import type { LeaseStatement } from "./budget-ledger.ts";
 import type { FileStat } from "./workspace.ts";
 import type { LogBounds } from "./audit-export.ts";
 import type { ExplanationView, VerificationView } from "./audit-views.ts";
@@ -340,6 +341,11 @@ export interface ThreadStub {
   correctUsage(caller: Caller, late: LateUsage): Promise<Reply<Receipt>>;
   /** Compares the thread's rollup with its log; `replace` mends it. Callers with scope `operate`. */
   checkSpend(caller: Caller, replace: boolean): Promise<Reply<SpendCheck>>;
+  /**
+   * What became of a lease, asked by the tenant's ledger. First tells all that the log has to tell about leases; where the
+   * log does not hold this one and `decline` is set, records that it never will (B46). No caller: no route leads here.
+   */
+  askLease(leaseId: string, decline: boolean): Promise<LeaseStatement>;
   /** Content-bearing erase of one event's payload; callers with scope `erase`. */
   erasePayload(caller: Caller, seq: number): Promise<Reply<{ readonly erased: number }>>;
 }

@@ -30,7 +30,7 @@ import type { Admission, Crossing, DispatchContext, Outcome } from "./crossing.t
 import type { BudgetRefused, GuardrailHook, ModelView } from "./gate-hooks.ts";
 import { failure, readModelStream, type CollectedAnswer, type ModelEnd } from "./model-stream.ts";
 import { checkOutput } from "./output-check.ts";
-import { toCostScope, toSettlement } from "./pricing.ts";
+import { toCostScope, toSettlement, withOverrun } from "./pricing.ts";
 import { isPinned } from "./tool-pin.ts";
 import type { Timers } from "./timers.ts";
 
@@ -60,6 +60,8 @@ export class ModelCrossing implements Crossing {
   readonly #effect: CallModel;
   readonly #deps: ModelCallDeps;
   readonly #scope: EventScope;
+  /** Set once it is dispatched. */
+  #admission: Admission | null = null;
 
   constructor(effect: CallModel, deps: ModelCallDeps) {
     this.#effect = effect;
@@ -76,8 +78,10 @@ export class ModelCrossing implements Crossing {
   }
 
   /** Without its model call a run cannot go on, so a refusal ends it with what the hook said. */
-  refuse(refusal: Refusal, cap: BudgetRefused["cap"] | null): readonly ThreadDraft[] {
+  refuse(refusal: Refusal, budget: BudgetRefused | null): readonly ThreadDraft[] {
     const { runId, definition } = this.#effect;
+    const cheaper = budget?.cheaper === true ? this.#cheaper(budget) : null;
+    if (cheaper !== null) return [cheaper];
     if (refusal.code === "loop_guard") {
       const answerSeq = this.#deps.view.state.run?.lastTextSeq ?? null;
       return [
@@ -88,10 +92,21 @@ export class ModelCrossing implements Crossing {
       ];
     }
     const payload = {
-      reason: cap ?? "model_rejected",
+      reason: budget?.cap ?? "model_rejected",
       message: `${refusal.code}: ${refusal.message}`,
+      ...(budget?.budget === undefined ? {} : { budget: budget.budget }),
     } as const;
     return [{ type: "run.failed", payload, scope: { run: runId, definition } }];
+  }
+
+  /** The next route of the agent's fallbacks, if the run has not used them up (B49). */
+  #cheaper({ budget }: BudgetRefused): ThreadDraft | null {
+    const { runId, definition, route } = this.#effect;
+    const { run } = this.#deps.view.state;
+    const to = this.#deps.manifest.fallbacks?.[run?.fallback ?? 0];
+    if (run === null || to === undefined || budget === undefined) return null;
+    const payload = { from: route, to, budget };
+    return { type: "route.changed", payload, scope: { run: runId, definition } };
   }
 
   /** A model is not asked for by a person's leave. */
@@ -102,7 +117,7 @@ export class ModelCrossing implements Crossing {
     return null;
   }
 
-  intent({ verdicts, reservation }: Admission): ThreadDraft {
+  intent({ verdicts, reservation, leaseId }: Admission): ThreadDraft {
     const { refs, route, settings, steered } = this.#effect;
     const { digest } = this.#deps.prompt;
     return {
@@ -118,12 +133,13 @@ export class ModelCrossing implements Crossing {
         verdicts,
         reservation,
       },
-      scope: { ...this.#scope, priceVersion: this.#deps.price?.version ?? null },
+      scope: { ...this.#scope, priceVersion: this.#deps.price?.version ?? null, leaseId },
     };
   }
 
-  async dispatch(_args: JsonObject | null, context: DispatchContext): Promise<Outcome> {
+  async dispatch(admission: Admission, context: DispatchContext): Promise<Outcome> {
     const { model, prompt, timers, idleMs, now, onText, intentId } = this.#deps;
+    this.#admission = admission;
     const answer: CollectedAnswer =
       model === null
         ? {
@@ -237,7 +253,11 @@ export class ModelCrossing implements Crossing {
   #settle(collected: readonly ModelPart[], usage: Usage | null): Settlement {
     const output = collected.reduce((sum, part) => sum + estimateTokens(toOutputText(part)), 0);
     const estimate = { input: this.#effect.inputTokens, output };
-    return toSettlement(usage, { route: this.#effect.route, price: this.#deps.price, estimate });
+    const { route, reservation } = this.#effect;
+    return withOverrun(
+      toSettlement(usage, { route, price: this.#deps.price, estimate }),
+      this.#admission?.reservation ?? reservation,
+    );
   }
 
   #outcomeScope(settlement: Settlement): EventScope {
@@ -247,6 +267,7 @@ export class ModelCrossing implements Crossing {
       ...this.#scope,
       cause: this.#deps.intentId,
       ...toCostScope(settlement, { recovery, version }),
+      leaseId: this.#admission?.leaseId ?? null,
     };
   }
 

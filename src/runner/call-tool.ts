@@ -150,7 +150,7 @@ export class ToolCrossing implements Crossing {
     };
   }
 
-  async dispatch(args: JsonObject | null, context: DispatchContext): Promise<Outcome> {
+  async dispatch({ args }: Admission, context: DispatchContext): Promise<Outcome> {
     const { view, tool, workspace } = this.#deps;
     const session = workspace.session();
     const staged: { plan: readonly PlanItem[] | null } = { plan: null };

@@ -21,6 +21,7 @@ export interface Admission {
   readonly reservation: Reservation;
   /** What the hooks want recorded, right before the intent. */
   readonly drafts: readonly ThreadDraft[];
+  readonly leaseId: string | null;
   /** Arguments after the guardrail; null for effects without any. */
   readonly args: JsonObject | null;
 }
@@ -43,15 +44,15 @@ export interface Crossing {
   readonly view: EffectView;
   /** Refusal before any hook is asked, such as a tool that is gone (T9). */
   readonly unavailable: Refusal | null;
-  /** How a refusal is recorded; `cap` says which budget refused. */
-  refuse(refusal: Refusal, cap: BudgetRefused["cap"] | null): readonly ThreadDraft[];
+  /** How a refusal is recorded; `budget` says which budget refused. */
+  refuse(refusal: Refusal, budget: BudgetRefused | null): readonly ThreadDraft[];
   /** How a person is asked (A1); null for effects that nobody is asked about. */
   ask(args: JsonObject | null): readonly ThreadDraft[] | null;
   /** Why the approval does not cover what would run now (A2); null when it does, or there is none. */
   uncovered(args: JsonObject | null): Refusal | null;
   intent(admission: Admission): ThreadDraft;
   /** Never throws: whatever goes wrong outside is an outcome. Runs the output guardrail on what came back. */
-  dispatch(args: JsonObject | null, context: DispatchContext): Promise<Outcome>;
+  dispatch(admission: Admission, context: DispatchContext): Promise<Outcome>;
 }
 export interface DispatchContext {
   /** Cancelled when the run was, or the object shuts down; expired by the crossing itself. */

@@ -9,12 +9,14 @@
  * in the same append, so they are there exactly when the effect they speak of was let through (G13).
  */
 import type { ModelRequest } from "#ports/model.ts";
+import type { BudgetStop } from "#kernel/amounts.ts";
 import type { Refusal, Reservation, Settlement, ThreadDraft } from "#kernel/events.ts";
 import type { ThreadState } from "#kernel/state.ts";
 import type { ToolPin } from "#kernel/manifest.ts";
 import type { HumanDecision } from "#ports/tool.ts";
 import type { ThreadAddress } from "#shared/ids.ts";
 import type { JsonObject } from "#shared/json.ts";
+import type { Timers } from "./timers.ts";
 
 interface EffectScope {
   readonly runId: string;
@@ -82,13 +84,24 @@ export interface LoopGuardHook {
 }
 export interface BudgetRefused {
   readonly allow: false;
-  readonly cap: "cost_cap" | "token_cap" | "price_unknown";
+  readonly cap:
+    | "cost_cap"
+    | "token_cap"
+    | "budget_exceeded"
+    | "price_unknown"
+    | "ledger_unavailable";
   readonly message: string;
+  /** Which budget, where it is one of the tenant's. */
+  readonly budget?: BudgetStop;
+  /** At its limit this budget wants a cheaper route rather than an end (B49). */
+  readonly cheaper?: boolean;
 }
 export interface Reserved {
   readonly allow: true;
   readonly reservation: Reservation;
   readonly drafts?: readonly ThreadDraft[];
+  /** What the effect is charged to; stands in the headers of its intent and its outcome. */
+  readonly leaseId?: string;
 }
 export interface BudgetHook {
   reserve(view: EffectView): Awaitable<Reserved | BudgetRefused>;
@@ -104,6 +117,9 @@ export interface GateHooks {
 
 /** The thread whose effects are judged. Its owner is null until it is created. */
 export interface HookThread extends ThreadAddress {
+  readonly logId: string;
+  /** For a hook that has to wait before it asks again. */
+  readonly timers: Timers;
   readonly owner: string | null;
 }
 /** Hooks of one thread, made when it is opened: what they keep in memory is that thread's own. */

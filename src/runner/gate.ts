@@ -47,7 +47,7 @@ type Decision =
   | {
       readonly admitted: false;
       readonly refusal: Refusal;
-      readonly cap: BudgetRefused["cap"] | null;
+      readonly budget: BudgetRefused | null;
     };
 
 interface Flight {
@@ -108,7 +108,7 @@ export class Gate {
 
   async #decide(crossing: Crossing): Promise<Decision> {
     if (crossing.unavailable !== null)
-      return { admitted: false, refusal: crossing.unavailable, cap: null };
+      return { admitted: false, refusal: crossing.unavailable, budget: null };
     try {
       return await this.#askHooks(crossing);
     } catch {
@@ -116,7 +116,7 @@ export class Gate {
       return {
         admitted: false,
         refusal: { code: "denied_by_policy", message: "The policy check failed." },
-        cap: null,
+        budget: null,
       };
     }
   }
@@ -124,30 +124,30 @@ export class Gate {
   async #askHooks(crossing: Crossing): Promise<Decision> {
     const { policy, guardrail, loopGuard, budget } = this.#deps.hooks;
     const allowed = await policy.check(crossing.view);
-    if (allowed.allow === false) return { admitted: false, refusal: allowed.refusal, cap: null };
+    if (allowed.allow === false) return { admitted: false, refusal: allowed.refusal, budget: null };
     const screened = await guardrail.input(crossing.view);
-    if (!screened.allow) return { admitted: false, refusal: screened.refusal, cap: null };
+    if (!screened.allow) return { admitted: false, refusal: screened.refusal, budget: null };
     const args = crossing.view.kind === "tool" ? (screened.args ?? crossing.view.args) : null;
     const view =
       crossing.view.kind === "tool" && args !== null ? { ...crossing.view, args } : crossing.view;
     const approval = view.kind === "tool" ? view.approval : null;
     const uncovered = crossing.uncovered(args);
-    if (uncovered !== null) return { admitted: false, refusal: uncovered, cap: null };
+    if (uncovered !== null) return { admitted: false, refusal: uncovered, budget: null };
     // Asked with the arguments as they would run, after the guardrail.
     if (needsPerson(view, allowed) && approval === null) {
       const drafts = crossing.ask(args);
       if (drafts !== null) return { admitted: "asked", drafts };
       const message = allowed.allow === "ask" ? allowed.message : "Nobody can be asked about this.";
-      return { admitted: false, refusal: { code: "approval_required", message }, cap: null };
+      return { admitted: false, refusal: { code: "approval_required", message }, budget: null };
     }
     const looping = await loopGuard.check(view);
-    if (!looping.allow) return { admitted: false, refusal: looping.refusal, cap: null };
+    if (!looping.allow) return { admitted: false, refusal: looping.refusal, budget: null };
     const reserved = await budget.reserve(view);
     if (!reserved.allow) {
       return {
         admitted: false,
         refusal: { code: "budget_exhausted", message: reserved.message },
-        cap: reserved.cap,
+        budget: reserved,
       };
     }
     const verdicts: Verdicts = {
@@ -159,7 +159,13 @@ export class Gate {
     const drafts = [allowed, screened, looping, reserved].flatMap(toHookDrafts);
     return {
       admitted: true,
-      admission: { verdicts, reservation: reserved.reservation, drafts, args },
+      admission: {
+        verdicts,
+        reservation: reserved.reservation,
+        leaseId: reserved.leaseId ?? null,
+        drafts,
+        args,
+      },
     };
   }
 
@@ -181,7 +187,7 @@ export class Gate {
     const { boundary, hooks, settled, faulted } = this.#deps;
     const { crossing, admission, interrupt } = flight;
     try {
-      const outcome = await crossing.dispatch(admission.args, {
+      const outcome = await crossing.dispatch(admission, {
         interrupt,
         guardrail: hooks.guardrail,
         dispatched: async () => boundary.cross("after_dispatch", crossing.intentId),
@@ -243,7 +249,7 @@ function toDrafts(crossing: Crossing, decision: Decision | undefined): readonly 
   if (decision.admitted === "asked") return decision.drafts;
   return decision.admitted
     ? [...decision.admission.drafts, crossing.intent(decision.admission)]
-    : crossing.refuse(decision.refusal, decision.cap);
+    : crossing.refuse(decision.refusal, decision.budget);
 }
 
 function toFileDrafts(

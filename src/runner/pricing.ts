@@ -1,11 +1,10 @@
 /** What a call cost, as its outcome records it; and the refusal of a call that a limit in money cannot judge (B20 to B23). */
-import type { Settlement } from "#kernel/events.ts";
-import { costMicros, priceUnknown } from "#kernel/reservation.ts";
+import type { Reservation, Settlement } from "#kernel/events.ts";
+import { costMicros } from "#kernel/reservation.ts";
 import { toTokenUsage, totalTokens } from "#kernel/token-usage.ts";
 import type { EventScope } from "#ports/event-log.ts";
 import type { Usage } from "#ports/model.ts";
 import type { RoutePrice } from "#ports/prices.ts";
-import type { BudgetRefused, EffectView } from "./gate-hooks.ts";
 
 export interface PricedCall {
   readonly route: string;
@@ -43,8 +42,11 @@ export function toCostScope(
   };
 }
 
-/** For a budget in money: refuses what it cannot judge. Null where it can. */
-export function refuseUnpriced(view: EffectView, whose: string): BudgetRefused | null {
-  if (view.kind !== "model" || view.reservation.unpriced !== true) return null;
-  return { allow: false, cap: "price_unknown", message: priceUnknown(view.route, whose) };
+/** Says what a call used above its reservation, where it did: the reservation was no bound (B48). */
+export function withOverrun(settlement: Settlement, reserved: Reservation): Settlement {
+  const costMicros = Math.max(0, settlement.costMicros - reserved.costMicros);
+  const tokens = Math.max(0, settlement.tokens - reserved.tokens);
+  return costMicros + tokens === 0
+    ? settlement
+    : { ...settlement, overrun: { costMicros, tokens } };
 }

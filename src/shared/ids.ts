@@ -64,3 +64,13 @@ export function fromSubjectName(name: string): SubjectAddress | null {
   if (tenant === undefined || subject === undefined) return null;
   return isTenantId(tenant) && isPrincipalId(subject) ? { tenant, subject } : null;
 }
+
+/** Name of a tenant's ledger object. */
+export function toLedgerName(tenant: TenantId): string {
+  return `v1/${tenant}`;
+}
+
+export function fromLedgerName(name: string): TenantId | null {
+  const [version, tenant = "", ...rest] = name.split("/");
+  return version === "v1" && rest.length === 0 && isTenantId(tenant) ? tenant : null;
+}

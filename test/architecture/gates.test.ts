@@ -45,6 +45,7 @@ const CROSSINGS: readonly Planted[] = [
   crossing("src/ports", "#kernel/x.ts"),
   crossing("src/ports", "#adapters/x.ts"),
   crossing("src/audit", "#runner/x.ts"),
+  crossing("src/budget", "#runner/x.ts"),
   crossing("src/memory", "#adapters/x.ts"),
   crossing("src/sandbox", "#tools/x.ts"),
   crossing("src/coordination", "#runner/x.ts"),
@@ -120,6 +121,7 @@ const PLATFORM_FREE = [
   "src/sandbox",
   "src/coordination",
   "src/audit",
+  "src/budget",
   "src/tools",
 ];
 

@@ -17,11 +17,11 @@ import type { Tool } from "#ports/tool.ts";
 import { DEFAULT_HOOKS } from "#runner/default-hooks.ts";
 import type { GateHooks } from "#runner/gate-hooks.ts";
 import { isJsonObject, utf8, type Json } from "#shared/json.ts";
-import { composeApp, composeThread } from "#src/composition.ts";
+import { BudgetObject } from "#durable-objects/ledger-object.ts";
+import { composeApp, composeLedger, composeThread } from "#src/composition.ts";
 import type { Env } from "#src/env.ts";
 import { nameIn } from "./crash-script.ts";
 
-export { LedgerObject } from "#durable-objects/ledger-object.ts";
 export { MemoryObject } from "#durable-objects/memory-object.ts";
 
 interface CrashEnv extends Env {
@@ -179,6 +179,11 @@ export class AgentObject extends ThreadAgent {
       migrations: addsMigration ? [...OBJECT_MIGRATIONS, added] : OBJECT_MIGRATIONS,
     });
   };
+}
+
+export class LedgerObject extends BudgetObject {
+  static override readonly compose = (env: Env): ReturnType<typeof composeLedger> =>
+    composeLedger(env);
 }
 
 export default {

@@ -361,6 +361,7 @@ export class FakeGateway implements ThreadGateway {
         if (!caller.scopes.includes("operate")) return failure("forbidden");
         return ok({ countedTo: 9, micros: 12, rows: 1, differing: 0, replaced: replace });
       },
+      askLease: () => Promise.reject(new Error("no route asks for leases")),
       erasePayload: async (caller, seq) => {
         const thread = find("erasePayload", caller);
         if (thread === null) return missing();

@@ -28,10 +28,13 @@ export const lab = {
   /** Of routes of the lab; null for one whose price nobody knows. Without an entry they cost nothing. */
   prices: new Map<string, RoutePrice | null>(),
   hooks: DEFAULT_HOOKS,
+  /** Budgets as in production, beside the other hooks of the lab. */
+  leases: false,
   /** What another build of the code would expect of the storage; objects opened from now on are of that build. */
   build: {} as Partial<Pick<ThreadComposition, "catalogue" | "migrations" | "erasers" | "archive">>,
   /** Short, so that a wake by alarm is seen within a test. */
   heartbeatMs: 1_000,
+  askAfterMs: 500,
 };
 
 /** Adds or replaces an agent: replacing one is what a deploy is to a live run. */

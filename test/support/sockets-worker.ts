@@ -10,11 +10,11 @@ import { defineTool } from "#authoring/define-tool.ts";
 import { ThreadAgent } from "#durable-objects/agent-object.ts";
 import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
 import type { Model, ModelPart, ModelRequest } from "#ports/model.ts";
-import { composeApp, composeThread } from "#src/composition.ts";
+import { BudgetObject } from "#durable-objects/ledger-object.ts";
+import { composeApp, composeLedger, composeThread } from "#src/composition.ts";
 import type { Env } from "#src/env.ts";
 import { FREE_PRICES } from "#test/support/free-prices.ts";
 
-export { LedgerObject } from "#durable-objects/ledger-object.ts";
 export { MemoryObject } from "#durable-objects/memory-object.ts";
 
 const ROUTE = "test/obeys";
@@ -111,6 +111,11 @@ export class AgentObject extends ThreadAgent {
       models: { resolve: (route) => (route === ROUTE ? obeys : own.models.resolve(route)) },
     };
   };
+}
+
+export class LedgerObject extends BudgetObject {
+  static override readonly compose = (env: Env): ReturnType<typeof composeLedger> =>
+    composeLedger(env);
 }
 
 export default {

@@ -22,6 +22,7 @@ import type {
   ThreadEventType,
 } from "#kernel/events.ts";
 import type { AgentManifest, ToolPin } from "#kernel/manifest.ts";
+import type { LedgerStub } from "#ports/budget-ledger.ts";
 import type { EventLog } from "#ports/event-log.ts";
 import type { Model, OutputSpec } from "#ports/model.ts";
 import type { Prices } from "#ports/prices.ts";
@@ -30,7 +31,9 @@ import type { RunView } from "#ports/thread-gateway.ts";
 import { DEFAULT_HOOKS } from "#runner/default-hooks.ts";
 import { NO_PRICES } from "./free-prices.ts";
 import { OPEN_BOUNDARY, type Boundary, type GateHooks } from "#runner/gate-hooks.ts";
+import { LeaseBudget } from "#runner/lease-budget.ts";
 import { ThreadRuntime, type DriveResult, type SubmitRefusal } from "#runner/thread-runtime.ts";
+import { trusted, type ThreadAddress } from "#shared/ids.ts";
 import { canonicalJson, utf8, type Json } from "#shared/json.ts";
 import type { Result } from "#shared/result.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -46,6 +49,12 @@ export interface HarnessOptions {
   readonly prices?: Prices;
   readonly boundary?: Boundary;
   readonly database?: NodeSqlite;
+  /** Its tenant's ledger: then budgets hold as in production. */
+  readonly ledger?: LedgerStub;
+  readonly thread?: string;
+  readonly clock?: ManualClock;
+  /** Of its ids: threads of one tenant have different ones. */
+  readonly seed?: number;
 }
 export interface Sending {
   readonly messageId?: string;
@@ -58,8 +67,10 @@ export interface Sending {
 const HASHER = new NodeHasher();
 
 export class ThreadHarness {
-  readonly clock = new ManualClock();
-  readonly timers = new ManualTimers(this.clock);
+  readonly clock: ManualClock;
+  readonly timers: ManualTimers;
+  readonly address: ThreadAddress;
+  readonly ledger: LedgerStub | null;
   readonly database: NodeSqlite;
   readonly manifest: AgentManifest;
   tools: ReadonlyMap<string, Tool>;
@@ -72,16 +83,25 @@ export class ThreadHarness {
   log: EventLog<ThreadEvents>;
   workspace: SqliteWorkspace;
   runs: RunsReader;
-  readonly #ids = new SeededIds();
+  readonly #ids: SeededIds;
   readonly #prices: Prices;
   #sent = 0;
 
   constructor(options: HarnessOptions) {
     const tools = options.tools ?? [];
+    this.clock = options.clock ?? new ManualClock();
+    this.timers = new ManualTimers(this.clock);
+    this.#ids = new SeededIds(options.seed ?? 1);
+    this.ledger = options.ledger ?? null;
     this.model = options.model;
     this.database = options.database ?? new NodeSqlite();
     this.tools = new Map(tools.map((tool) => [tool.name, tool]));
     this.manifest = { ...MANIFEST, tools: tools.map(toPin), ...options.manifest };
+    this.address = {
+      tenant: trusted("acme"),
+      agent: trusted(this.manifest.name),
+      thread: trusted(options.thread ?? "main"),
+    };
     this.hooks = { ...DEFAULT_HOOKS, ...options.hooks };
     this.boundary = options.boundary ?? OPEN_BOUNDARY;
     this.#prices = options.prices ?? NO_PRICES;
@@ -205,6 +225,13 @@ export class ThreadHarness {
     return verified.ok ? null : `${verified.error.reason} at ${verified.error.seq}`;
   }
 
+  #hooks(logId: string): GateHooks {
+    const { ledger, clock, timers, address } = this;
+    if (ledger === null) return this.hooks;
+    const thread = { ...address, logId, timers, owner: "usr_1" };
+    return { ...this.hooks, budget: new LeaseBudget({ thread, clock, ledger: () => ledger }) };
+  }
+
   /** As a reader of the thread is shown it: text and output lie in the run's last event. */
   #withText(view: RunView): RunView {
     const event = view.endSeq === null ? null : this.log.get(view.endSeq);
@@ -220,7 +247,7 @@ export class ThreadHarness {
   } {
     const { database, clock } = this;
     const projections = [new FilesProjection(database), new RunsProjection(database)];
-    const defaults = { tenant: "acme", agent: this.manifest.name, thread: "main" };
+    const defaults = { ...this.address };
     const { log, blobs } = openNodeLog(
       THREAD_CATALOGUE,
       { hasher: HASHER, ids: this.#ids, projections, defaults },
@@ -241,7 +268,7 @@ export class ThreadHarness {
       },
       workspace,
       schemas: new ZodJsonSchemas(),
-      hooks: this.hooks,
+      hooks: this.#hooks(log.logId),
       prices: this.#prices,
       commands: new SqliteCommandStore(database),
       blocks: new SqliteStreamBlocks(database),

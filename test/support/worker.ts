@@ -2,12 +2,12 @@
 import { AGENTS } from "#agents/registry.generated.ts";
 import { ThreadAgent } from "#durable-objects/agent-object.ts";
 import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
+import { BudgetObject } from "#durable-objects/ledger-object.ts";
+import type { LedgerComposition } from "#durable-objects/ledger/composition.ts";
 import { MemoryObject as Scope, type ScopeComposition } from "#durable-objects/memory-object.ts";
-import { composeApp, composeScope, composeThread } from "#src/composition.ts";
+import { composeApp, composeLedger, composeScope, composeThread } from "#src/composition.ts";
 import type { Env } from "#src/env.ts";
 import { lab, LAB_MODELS, labPrices } from "./lab.ts";
-
-export { LedgerObject } from "#durable-objects/ledger-object.ts";
 
 export class MemoryObject extends Scope {
   static override readonly compose = (env: Env): ScopeComposition => ({
@@ -23,13 +23,14 @@ const TOKEN_SECRET = "secret of the test build, 32 and more";
 
 export class AgentObject extends ThreadAgent {
   static override readonly compose = (env: Env): ThreadComposition => {
-    const own = composeThread(env, AGENTS);
+    const own = composeThread(env, AGENTS, { clock: lab.clock });
     return {
       ...own,
       ...lab.build,
       clock: lab.clock,
       heartbeatMs: lab.heartbeatMs,
-      hooks: () => lab.hooks,
+      hooks: (thread) =>
+        lab.leases ? { ...lab.hooks, budget: own.hooks(thread).budget } : lab.hooks,
       prices: (tenant) => labPrices(own.prices(tenant)),
       models: { resolve: (route) => LAB_MODELS.resolve(route) ?? own.models.resolve(route) },
       get agents() {
@@ -37,6 +38,11 @@ export class AgentObject extends ThreadAgent {
       },
     };
   };
+}
+
+export class LedgerObject extends BudgetObject {
+  static override readonly compose = (env: Env): LedgerComposition =>
+    composeLedger(env, { clock: lab.clock, askAfterMs: lab.askAfterMs });
 }
 
 export default {

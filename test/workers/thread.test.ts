@@ -105,6 +105,7 @@ describe("a thread", () => {
       auditBounds: true,
       verifyLog: true,
       explainRun: true,
+      askLease: true,
     };
     // Of the class and of the one that keeps its lifecycle: symbols are no names, so RPC cannot ask for them.
     const own = [ThreadAgent.prototype, ThreadObject.prototype]

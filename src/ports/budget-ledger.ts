@@ -1,0 +1,147 @@
+/**
+ * BudgetLedger: the budgets of one tenant, as its threads and its operators reach them.
+ *
+ * Contract (rules B40 to B54). A thread asks for a lease when the one it has does not cover its next call; it never spends
+ * more than it was granted. Every method may be repeated: a lease is named by its holder, reports carry totals and the
+ * seq they were true at, and what is old is ignored. Rejections come back as values, because class identity does not
+ * survive RPC.
+ */
+import type { Amounts, BudgetPeriod, BudgetStop, BudgetUnit } from "#kernel/amounts.ts";
+import type { AgentName, TenantId, ThreadId } from "#shared/ids.ts";
+import type { EventView, Page, PageRequest, Reply } from "./thread-gateway.ts";
+
+export type BudgetScope =
+  | { readonly kind: "tenant" }
+  | { readonly kind: "agent"; readonly agent: string }
+  | { readonly kind: "user"; readonly user: string }
+  | { readonly kind: "thread"; readonly agent: string; readonly thread: string };
+
+/** What becomes of a run whose next call has no room: it ends, or goes on with the next of its agent's fallbacks. */
+export type BudgetPolicy = "stop" | "cheaper";
+
+export interface BudgetSpec {
+  readonly budgetId: string;
+  readonly scope: BudgetScope;
+  /** UTC. `total` never resets. */
+  readonly period: BudgetPeriod;
+  readonly unit: BudgetUnit;
+  readonly limit: number;
+  /** Percent of the limit at which a warning is recorded, ascending. */
+  readonly warnAtPercent: readonly number[];
+  readonly atLimit: BudgetPolicy;
+}
+
+/** The run a lease is for. Its user is the thread's owner. */
+export interface LeaseHolder {
+  readonly agent: AgentName;
+  readonly thread: ThreadId;
+  readonly run: string;
+  readonly user: string | null;
+}
+
+export interface LeaseRequest {
+  readonly leaseId: string;
+  readonly holder: LeaseHolder;
+  /** Fencing epoch of the process that asks. */
+  readonly epoch: number;
+  /** Of the holder's log; what follows was true there. */
+  readonly seq: number;
+  readonly settled: Amounts;
+  readonly overrun: Amounts;
+  /** The lease this thread closed last, by its log: what was left of it is needed now, and the outbox may lag. */
+  readonly closed: LeaseTotals | null;
+  /** Worst case of the call to come. */
+  readonly need: Amounts;
+  /** False: the call's price is not known, so no budget of money can cover it. */
+  readonly priced: boolean;
+}
+
+export type LeaseAnswer =
+  /** Amounts are the lease's total. */
+  | {
+      readonly granted: true;
+      readonly amounts: Amounts;
+      readonly until: number;
+      readonly priced: boolean;
+    }
+  | { readonly granted: false; readonly stop: BudgetStop; readonly cheaper: boolean }
+  /** The ledger has taken this lease back. A holder that asks again counts on from its log. */
+  | { readonly granted: false; readonly stop: null };
+
+/** Totals of a lease, true at a seq of its holder's log. */
+export interface LeaseTotals {
+  readonly leaseId: string;
+  readonly seq: number;
+  readonly settled: Amounts;
+  readonly overrun: Amounts;
+}
+export type LeaseSettled = { readonly type: "settled" } & LeaseTotals;
+export type LeaseClosed = { readonly type: "closed" } & LeaseTotals;
+/** The holder's log says that it will never use it. */
+export interface LeaseDeclined {
+  readonly type: "declined";
+  readonly leaseId: string;
+  readonly seq: number;
+}
+/** What a call cost turned out otherwise after its lease was closed. */
+export interface LeaseCorrected {
+  readonly type: "corrected";
+  readonly leaseId: string;
+  readonly seq: number;
+  readonly delta: Amounts;
+}
+export type LeaseReport = LeaseSettled | LeaseClosed | LeaseDeclined | LeaseCorrected;
+
+/** What a holder says of a lease when the ledger asks. */
+export type LeaseStatement =
+  | LeaseSettled
+  | LeaseDeclined
+  /** Not open, and all that its log has to tell is told. */
+  | { readonly type: "absent" }
+  /** Cannot say yet. */
+  | { readonly type: "busy" };
+
+export interface BudgetView extends BudgetSpec {
+  readonly window: {
+    readonly key: string;
+    readonly from: number;
+    readonly resetsAt: number | null;
+  };
+  readonly spent: number;
+  /** Blocked by open leases. */
+  readonly leased: number;
+  readonly left: number;
+  /** `stopped`: a call used more than it had reserved; putting the budget again lifts it. */
+  readonly status: "ok" | "warned" | "exhausted" | "stopped";
+  readonly warnings: readonly { readonly percent: number; readonly at: number }[];
+}
+
+export interface LeaseView extends LeaseHolder {
+  readonly leaseId: string;
+  readonly grantedAt: number;
+  /** When the holder was last heard of. */
+  readonly heardAt: number;
+  readonly ageMs: number;
+  readonly until: number;
+  readonly granted: Amounts;
+  readonly settled: Amounts;
+  /** Not to be had by others until it is settled. */
+  readonly blocked: Amounts;
+  /** The ledger asked and got no answer: the amount stays blocked. */
+  readonly unreachable: boolean;
+}
+
+export interface LedgerStub {
+  lease(request: LeaseRequest): Promise<LeaseAnswer>;
+  report(reports: readonly LeaseReport[]): Promise<void>;
+  budgets(): Promise<readonly BudgetView[]>;
+  putBudget(spec: BudgetSpec, actor: string): Promise<Reply<BudgetView>>;
+  deleteBudget(budgetId: string, actor: string): Promise<Reply<null>>;
+  leases(): Promise<readonly LeaseView[]>;
+  /** Its log: who set which budget, and what was leased, spent, warned of and refused. */
+  events(page: PageRequest): Promise<Page<EventView>>;
+}
+
+export interface LedgerGateway {
+  ledger(tenant: TenantId): LedgerStub;
+}
