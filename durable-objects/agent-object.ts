@@ -34,6 +34,7 @@ import { replyWith } from "./agent/refusals.ts";
 import { takeSnapshot } from "./agent/sockets/snapshot.ts";
 import { storeTicket } from "./agent/sockets/tickets.ts";
 import { ACCESS, STUB, ThreadObject } from "./agent/thread-object.ts";
+import * as halts from "./agent/halt-commands.ts";
 import * as branches from "./agent/branch-commands.ts";
 import * as commands from "./agent/thread-commands.ts";
 import * as reads from "./agent/thread-reader.ts";
@@ -82,6 +83,14 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
 
   async cancel(caller: Caller, runId: string, reason: string): Promise<Reply<Receipt>> {
     return this[ACCESS].command(caller, (host) => commands.cancel(host, caller, { runId, reason }));
+  }
+
+  async halt(caller: Caller, reason: string, key: string | null): Promise<Reply<Receipt>> {
+    return this[ACCESS].command(caller, (host) => halts.halt(host, caller, { reason, key }));
+  }
+
+  async resume(caller: Caller, reason: string | null, key: string | null): Promise<Reply<Receipt>> {
+    return this[ACCESS].command(caller, (host) => halts.resume(host, caller, { reason, key }));
   }
 
   async regenerate(caller: Caller, request: Regenerate): Promise<Reply<Receipt>> {

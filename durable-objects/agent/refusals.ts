@@ -27,6 +27,9 @@ const MISSING = {
   file_missing: "no such file",
 } as const;
 
+const HALTED =
+  "an operator has halted this thread; nothing is taken on until it is resumed, so send again then";
+
 /** Where there is no more to say than this. */
 const PLAIN = {
   thread_exists: { code: "conflict", message: "the thread exists already" },
@@ -66,6 +69,8 @@ export function toFailure(refusal: SubmitRefusal): Failure {
         "a run is live; cancel it, wait for it, or send with delivery queue, steer or interrupt",
         { runId: refusal.runId },
       );
+    case "thread_halted":
+      return failure("thread_halted", HALTED, { since: refusal.since });
     case "run_unknown":
     case "message_unknown":
     case "branch_unknown":
@@ -85,10 +90,7 @@ export function toFailure(refusal: SubmitRefusal): Failure {
       return failure(
         "state_too_large",
         `the state may have ${refusal.limit} bytes as JSON and this one has ${refusal.bytes}; keep large content in files`,
-        {
-          limit: refusal.limit,
-          bytes: refusal.bytes,
-        },
+        { limit: refusal.limit, bytes: refusal.bytes },
       );
     case "decision_misfit":
       return failure(

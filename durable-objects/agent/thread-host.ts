@@ -143,7 +143,8 @@ export class ThreadHost {
   waitsUntil(): number | null {
     const { state, mode } = this.runtime;
     const { run } = state;
-    if (!mode.writable || run === null || !isWaitingForHumans(run)) return null;
+    if (!mode.writable || state.halt !== null) return null;
+    if (run === null || !isWaitingForHumans(run)) return null;
     const at = firstExpiry(run);
     return at > this.now ? at : null;
   }
@@ -155,7 +156,8 @@ export class ThreadHost {
   /** Whether a wake has something to go on with. */
   hasOpenRun(): boolean {
     const { state, mode } = this.runtime;
-    return mode.writable && (state.run !== null || state.queue.length > 0);
+    if (!mode.writable || state.halt !== null) return false;
+    return state.run !== null || state.queue.length > 0;
   }
 
   /** Runs `read` when the caller may see this thread; what an adapter refuses comes back as a value. */

@@ -45,6 +45,10 @@ export function viewThread(host: ThreadHost): ThreadView {
     head: host.log.head(),
     activeRun: state.run?.runId ?? null,
     queued: state.queue.length,
+    halted:
+      state.halt === null
+        ? null
+        : { at: state.halt.at, by: state.halt.by, reason: state.halt.reason },
     plan: state.plan.map((item) => ({ ...item })) as Json,
     state: state.shared,
     writable: mode.writable,
@@ -77,8 +81,9 @@ function withAnswer(host: ThreadHost, run: RunView): RunView {
 
 /** Only people move it: nothing of that is stored, because it follows from the step at hand. */
 function withWaiting(host: ThreadHost, view: RunView): RunView {
-  const { run } = host.runtime.state;
-  const isWaiting = run !== null && run.runId === view.runId && isWaitingForHumans(run);
+  const { run, halt } = host.runtime.state;
+  const isLive = run !== null && run.runId === view.runId;
+  const isWaiting = isLive && (halt !== null || isWaitingForHumans(run));
   return isWaiting ? { ...view, status: "waiting" } : view;
 }
 

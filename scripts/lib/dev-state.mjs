@@ -12,7 +12,7 @@ import { newSigningKey } from "./signing-key.mjs";
 export const DEV_CONFIG = "wrangler.dev.toml";
 const TENANT = "dev";
 const SCOPES =
-  "threads:read threads:write files:read files:write approvals:decide tokens:mint agents:write audit erase";
+  "threads:read threads:write files:read files:write approvals:decide tokens:mint agents:write audit erase operate";
 /** Readable by its owner only: it holds a key. */
 const PRIVATE = { mode: 0o600 };
 

@@ -13,6 +13,7 @@ export const SCOPES = [
   "operate",
   "audit",
   "erase",
+  "operate",
   "admin",
 ] as const;
 export type Scope = (typeof SCOPES)[number];

@@ -46,6 +46,8 @@ export type ThreadCommand =
       /** Put before the message; refused as `run_active` while a run is live. Absent: nothing. */
       readonly history?: string | null;
     }
+  | { readonly type: "halt_thread"; readonly reason: string; readonly at: number }
+  | { readonly type: "resume_thread"; readonly reason: string | null }
   | { readonly type: "cancel_run"; readonly runId: string; readonly reason: string }
   | {
       readonly type: "start_branch";
@@ -144,6 +146,8 @@ export type Rejection =
   | { readonly reason: "thread_missing" }
   /** Delivery `reject`, or a change of branch, while a run is live. */
   | { readonly reason: "run_active"; readonly runId: string }
+  /** An operator's stop: what would begin work is refused, so that nothing piles up behind it (B12). */
+  | { readonly reason: "thread_halted"; readonly since: number }
   | { readonly reason: "run_unknown"; readonly runId: string }
   | { readonly reason: "run_not_active"; readonly runId: string; readonly status: string }
   | { readonly reason: "queue_full"; readonly limit: number }

@@ -25,6 +25,8 @@ export function startBranch(
 ): Decided {
   const busy = activeRun(state);
   if (busy !== null) return err({ reason: "run_active", runId: busy });
+  if (run !== null && state.halt !== null)
+    return err({ reason: "thread_halted", since: state.halt.at });
   if (run !== null && isBlank(run.text)) return err({ reason: "message_empty" });
   const scope = { actor, ...(run === null ? {} : scopeOf(run)) };
   const { parent, keepTo, without, entries, plan } = point;

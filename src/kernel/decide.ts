@@ -11,6 +11,7 @@ import type { CommandContext, Receipt, Rejection, ThreadCommand } from "./comman
 import { decideApproval, refuseApproval, supersede } from "./approvals.ts";
 import { closeForCancel, runScope } from "./closing.ts";
 import { selectBranch, startBranch } from "./decide-branch.ts";
+import { haltThread, resumeThread } from "./decide-halt.ts";
 import { completeErasure, requestErasure } from "./decide-erasure.ts";
 import type { ThreadDraft } from "./events.ts";
 import { isBlank } from "./prompt-text.ts";
@@ -45,6 +46,10 @@ export function decide(
   switch (command.type) {
     case "send_message":
       return sendMessage(state, command, scope);
+    case "halt_thread":
+      return haltThread(state, command, scope);
+    case "resume_thread":
+      return resumeThread(state, command, scope);
     case "cancel_run":
       return cancelRun(state, command, scope);
     case "start_branch":
@@ -106,6 +111,7 @@ function sendMessage(
   if (isBlank(command.text)) return err({ reason: "message_empty" });
   const again = repeated(state, command.messageId);
   if (again !== null) return ok({ drafts: [], receipt: again });
+  if (state.halt !== null) return err({ reason: "thread_halted", since: state.halt.at });
   const { run, queue } = state;
   const busy = run?.runId ?? queue[0]?.runId ?? null;
   const { separate = false, history = null } = command;

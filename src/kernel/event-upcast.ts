@@ -41,6 +41,8 @@ export function createCatalogue<M>(
 
 const VERSIONS: { readonly [T in ThreadEventType]: number } = {
   "thread.created": 1,
+  "thread.halted": 1,
+  "thread.resumed": 1,
   "state.set": 1,
   "definition.pinned": 1,
   "input.received": 1,

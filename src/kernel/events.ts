@@ -209,6 +209,9 @@ export type RunFailure =
 
 export interface ThreadEvents extends LeaseEvents {
   readonly "thread.created": { readonly owner: string; readonly title: string | null };
+  /** An operator's stop: nothing is started until `thread.resumed` (B10). Names the live run, where there is one. */
+  readonly "thread.halted": { readonly reason: string };
+  readonly "thread.resumed": { readonly reason: string | null };
   readonly "state.set": { readonly state: Json };
   readonly "definition.pinned": { readonly manifest: AgentManifest };
   readonly "input.received": {

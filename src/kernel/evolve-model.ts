@@ -231,7 +231,8 @@ function failed(state: ThreadState, run: RunState, event: EventOf<"model.failed"
   const next = {
     ...run,
     attempts: run.attempts + 1,
-    failures: run.failures + 1,
+    // An attempt that a halt cut off did not fail (B11).
+    failures: event.payload?.code === "aborted" ? run.failures : run.failures + 1,
     interrupted: false,
   };
   const { payload } = event;

@@ -6,7 +6,7 @@
  * erased text weighs as a placeholder; an erased answer keeps its place, and the compiler leaves it out together with
  * the results of its calls. Erasing the newest outcome of a live run fails that run: a host waits until it has ended.
  */
-import type { Fold } from "#ports/event-log.ts";
+import type { EventHeader, Fold } from "#ports/event-log.ts";
 import type { ThreadEvent, ThreadEvents } from "./events.ts";
 import { MAIN_BRANCH } from "./branch.ts";
 import { evolveBranch } from "./evolve-branch.ts";
@@ -20,7 +20,7 @@ import { evolveContext, evolvePlan } from "./evolve-window.ts";
 import { FRESH_LOOP } from "./loop-guard.ts";
 import { LogCorruption } from "./log-corruption.ts";
 import { dumpState, restoreState } from "./snapshot.ts";
-import type { ThreadState } from "./state.ts";
+import type { Halt, ThreadState } from "./state.ts";
 
 const INITIAL: ThreadState = {
   seq: 0,
@@ -29,6 +29,7 @@ const INITIAL: ThreadState = {
   owner: null,
   title: null,
   shared: null,
+  halt: null,
   run: null,
   queue: [],
   window: [],
@@ -66,6 +67,10 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
         owner: event.payload?.owner ?? null,
         title: event.payload?.title ?? null,
       };
+    case "thread.halted":
+      return { ...state, halt: toHalt(event.header, event.payload?.reason ?? null) };
+    case "thread.resumed":
+      return { ...state, halt: null };
     case "state.set":
       return { ...state, shared: event.payload?.state ?? null };
     case "definition.pinned":
@@ -119,9 +124,13 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
   }
 }
 
+function toHalt({ seq, at, actor: by }: EventHeader, reason: string | null): Halt {
+  return { seq, at, by, reason };
+}
+
 export const THREAD_FOLD: Fold<ThreadEvents, ThreadState> = {
   id: "thread",
-  version: 7,
+  version: 8,
   restorable: 7,
   initial: () => INITIAL,
   evolve,

@@ -45,6 +45,7 @@ export function nextEffects(state: ThreadState, context: EffectContext): readonl
   const { run } = state;
   const unused = closeUnusedLease(state);
   if (unused !== null) return [record([unused])];
+  if (state.halt !== null) return [];
   if (run === null) return startNext(state);
   if (run.cancel !== null)
     return [record([...closeForCancel(run), cancelled(run, run.cancel.reason)])];

@@ -29,6 +29,8 @@ export interface ThreadState {
   readonly owner: string | null;
   readonly title: string | null;
   readonly shared: Json;
+  /** An operator's stop; null while the thread works (B10). */
+  readonly halt: Halt | null;
   /** The run that is live, or null. Never two (K3). */
   readonly run: RunState | null;
   /** Inputs whose run has not begun, oldest first. */
@@ -77,6 +79,13 @@ export interface LeaseState {
   readonly priced: boolean;
 }
 
+export interface Halt {
+  readonly seq: number;
+  readonly at: number;
+  readonly by: string | null;
+  /** Null once erased. */
+  readonly reason: string | null;
+}
 export interface OpenErasure {
   readonly id: string;
   readonly seq: number;
@@ -261,6 +270,17 @@ export function isWaitingForHumans({ phase }: RunState): boolean {
     phase.calls.some((call) => call.status === "waiting") &&
     phase.calls.every((call) => call.status === "waiting" || call.status === "closed")
   );
+}
+
+/** Whether nothing but a command, of a person or an operator, moves this thread on. */
+export function isAtRest({ run, queue, halt }: ThreadState): boolean {
+  if (run === null) return halt !== null || queue.length === 0;
+  return halt === null ? isWaitingForHumans(run) : !hasOpenIntent(run);
+}
+
+function hasOpenIntent({ phase }: RunState): boolean {
+  if (phase.type !== "tools") return phase.type === "model_open";
+  return phase.calls.some(({ status }) => status === "open");
 }
 
 /** When the first open approval of the step at hand expires; infinity when there is none. */

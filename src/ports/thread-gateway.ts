@@ -98,6 +98,12 @@ export interface ThreadView {
   readonly head: { readonly seq: number; readonly hash: string };
   readonly activeRun: string | null;
   readonly queued: number;
+  /** An operator's stop, and who made it; null while the thread works. */
+  readonly halted: {
+    readonly at: number;
+    readonly by: string | null;
+    readonly reason: string | null;
+  } | null;
   readonly plan: Json;
   readonly state: Json;
   readonly writable: boolean;
@@ -267,6 +273,16 @@ export interface ThreadStub {
     idempotencyKey: string | null,
   ): Promise<Reply<Receipt>>;
   cancel(caller: Caller, runId: string, reason: string): Promise<Reply<Receipt>>;
+  /**
+   * Starts nothing until it is resumed, whatever wakes the thread; messages are refused as `thread_halted`. Callers with
+   * scope `operate`. Halting what is halted, and resuming what is not, changes nothing.
+   */
+  halt(caller: Caller, reason: string, idempotencyKey: string | null): Promise<Reply<Receipt>>;
+  resume(
+    caller: Caller,
+    reason: string | null,
+    idempotencyKey: string | null,
+  ): Promise<Reply<Receipt>>;
   /** Answers a message again in a new branch, which becomes active. Refused as `run_active` while a run is live. */
   regenerate(caller: Caller, request: Regenerate): Promise<Reply<Receipt>>;
   /** Replaces a user message in a new branch and answers it. Refused as `run_active` while a run is live. */

@@ -145,7 +145,7 @@ export class ThreadRuntime {
       if (refusal === null) throw error;
       return err(refusal);
     }
-    this.#gate.abortClosed("the run was cancelled");
+    this.#gate.abortClosed("the run was cancelled, or its thread halted");
     this.#latch.notify();
     return ok(receipt);
   }

@@ -18,6 +18,7 @@ export type ErrorCode =
   | "idempotency_conflict"
   | "run_active"
   | "run_not_active"
+  | "thread_halted"
   | "erasure_active"
   | "history_pruned"
   | "approval_already_decided"

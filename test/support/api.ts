@@ -25,6 +25,7 @@ const SERVICE_SCOPES = [
   "tokens:mint",
   "audit",
   "erase",
+  "operate",
 ];
 
 export interface Reply<T = Json> {

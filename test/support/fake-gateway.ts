@@ -40,6 +40,7 @@ interface FakeThread {
   readonly owner: string;
   readonly title: string | null;
   state: Json;
+  halted: ThreadView["halted"];
   seq: number;
   readonly texts: string[];
   readonly runs: string[];
@@ -109,6 +110,7 @@ export class FakeGateway implements ThreadGateway {
       head: { seq: thread.seq, hash: "f".repeat(64) },
       activeRun: null,
       queued: 0,
+      halted: thread.halted,
       plan: [],
       state: thread.state,
       writable: true,
@@ -162,6 +164,7 @@ export class FakeGateway implements ThreadGateway {
           texts: [],
           runs: [],
           files: new Map(),
+          halted: null,
           keys: new Map(),
           erased: [],
         };
@@ -196,6 +199,22 @@ export class FakeGateway implements ThreadGateway {
         if (thread === null) return missing();
         if (!thread.runs.includes(runId)) return failure("not_found", "run");
         return record(thread, null, { runId }, () => ({ ...receipt(thread), runId }));
+      },
+      halt: async (caller, reason, key) => {
+        const thread = find("halt", caller);
+        if (thread === null) return missing();
+        return record(thread, key, { reason }, () => {
+          thread.halted ??= { at: 1, by: caller.id, reason };
+          return receipt(thread);
+        });
+      },
+      resume: async (caller, reason, key) => {
+        const thread = find("resume", caller);
+        if (thread === null) return missing();
+        return record(thread, key, { reason }, () => {
+          thread.halted = null;
+          return receipt(thread);
+        });
       },
       regenerate: async (caller, { messageId, idempotencyKey }) => {
         const thread = find("regenerate", caller);

@@ -34,7 +34,7 @@ const USER_SCOPES = [
   "files:write",
   "approvals:decide",
 ];
-export const SERVICE_SCOPES = [...USER_SCOPES, "tokens:mint", "audit", "erase"];
+export const SERVICE_SCOPES = [...USER_SCOPES, "tokens:mint", "audit", "erase", "operate"];
 
 const UNLIMITED: Rates = { requestsPerMinute: null, runsPerMinute: null };
 

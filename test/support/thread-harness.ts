@@ -158,6 +158,16 @@ export class ThreadHarness {
     return this.runtime.submit({ type: "cancel_run", runId, reason: "enough" }, context);
   }
 
+  halt(): Result<Receipt, SubmitRefusal> {
+    const context = { actor: "key_op", idempotencyKey: null, bodyDigest: "" };
+    const command = { type: "halt_thread", reason: "it loops", at: this.clock.now() } as const;
+    return this.runtime.submit(command, context);
+  }
+  resume(): Result<Receipt, SubmitRefusal> {
+    const context = { actor: "key_op", idempotencyKey: null, bodyDigest: "" };
+    return this.runtime.submit({ type: "resume_thread", reason: null }, context);
+  }
+
   /** Decides as `usr_1`; the answer is taken as it is, as its schema is the host's to check. */
   decide(
     approvalId: string,

@@ -1,9 +1,11 @@
 /** Handed case D01 through the public API: one call for ever, in its five variants. */
-import { abortAllDurableObjects } from "cloudflare:test";
+import { abortAllDurableObjects, runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineAgent } from "#authoring/define-agent.ts";
 import { defineTool } from "#authoring/define-tool.ts";
+import type { RunView, ThreadView } from "#ports/thread-gateway.ts";
 import type { Tool } from "#ports/tool.ts";
 import type { Json, JsonObject } from "#shared/json.ts";
 import { Api } from "../support/api.ts";
@@ -125,4 +127,67 @@ describe("D01: the same call for ever", () => {
     expect(model.requests.length).toBeLessThanOrEqual(2 * N + 2);
     expect(new Set(executed.map((args) => JSON.stringify(args))).size).toBe(executed.length);
   });
+
+  it("D01 [B10] [B12] halted: no alarm and no webhook wakes it, until an operator resumes", async () => {
+    const executed: Json[] = [];
+    let wake = (): void => undefined;
+    const held = new Promise<void>((resolve) => (wake = resolve));
+    const { thread, model } = start(
+      "d01-halted",
+      (_, index) =>
+        index === 1 ? [{ text: "let me" }, { hang: true }] : ask(["get_status", { id: 1 }]),
+      [getStatus(executed, (count) => (count > 1 ? held : Promise.resolve()))],
+    );
+    const runId = await thread.send("go");
+    await api.until(async () => (model.requests.length === 2 ? true : null));
+    const user = new ThreadClient(await api.user("somebody"), "d01-halted", "t1");
+    expect((await post(user, "/halt")).status).toBe(403);
+    const halted = await post(thread, "/halt", { reason: "it calls for ever" });
+    expect(halted).toMatchObject({ status: 200, body: { runId, disposition: "recorded" } });
+    const seen = [executed.length, model.requests.length];
+
+    const alarm = async (): Promise<void> =>
+      void (await runDurableObjectAlarm(stubOf("d01-halted")));
+    const webhook = (delivery: string) => post(thread, "/messages", { text: "woken", delivery });
+    const waking = [
+      alarm,
+      () => webhook("queue"),
+      () => webhook("interrupt"),
+      abortAllDurableObjects,
+    ];
+    for (const woken of [...waking, ...waking]) await woken();
+    for (const delivery of ["queue", "steer", "reject", "interrupt"])
+      expect(await webhook(delivery)).toMatchObject({
+        status: 409,
+        body: { code: "thread_halted" },
+      });
+    const view = await api.json<ThreadView>("GET", thread.path);
+    expect(view.body).toMatchObject({
+      activeRun: runId,
+      halted: { reason: "it calls for ever", by: expect.stringMatching(/./) },
+    });
+    expect((await api.json<RunView>("GET", `${thread.path}/runs/${runId}`)).body.status).toBe(
+      "waiting",
+    );
+    await alarm();
+    expect([executed.length, model.requests.length]).toEqual(seen);
+    expect(await thread.of("model.failed")).toHaveLength(1);
+
+    wake();
+    expect(await post(thread, "/resume", {})).toMatchObject({ status: 200 });
+    expect(await thread.ended(runId)).toMatchObject(STOPPED);
+    expect(executed).toHaveLength(N);
+    expect(await thread.of("thread.halted")).toHaveLength(1);
+    expect(await thread.of("thread.resumed")).toHaveLength(1);
+    expect(model.rejections).toEqual([]);
+    expect(await thread.chainFault()).toBeNull();
+  });
 });
+
+function post(thread: ThreadClient, path: string, body: JsonObject = {}) {
+  return thread.api.json<JsonObject>("POST", thread.path + path, body);
+}
+function stubOf(agent: string): DurableObjectStub {
+  const { AGENT } = env as unknown as { readonly AGENT: DurableObjectNamespace };
+  return AGENT.get(AGENT.idFromName(`v1/loops/${agent}/t1`));
+}

@@ -73,6 +73,8 @@ describe("a thread", () => {
     // `fetch` is the base class's own: a socket's upgrade.
     const listed: Record<Exclude<keyof ThreadStub, "fetch">, true> = {
       storeTicket: true,
+      halt: true,
+      resume: true,
       chatSnapshot: true,
       eraseContent: true,
       erasure: true,

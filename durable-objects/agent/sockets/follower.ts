@@ -4,7 +4,7 @@
  * A subscription and a place in it: nothing is buffered for a reader. Ends when nothing more can come without a command,
  * so that an idle thread with open sockets hibernates (P35).
  */
-import { isWaitingForHumans } from "#kernel/state.ts";
+import { isAtRest } from "#kernel/state.ts";
 import type { ChatStream, SocketProtocol, StreamOutcome } from "#ports/socket-protocol.ts";
 import type { EventView, StreamFrame } from "#ports/thread-gateway.ts";
 import type { StreamSubscription } from "#runner/stream.ts";
@@ -169,15 +169,12 @@ export class Follower {
 
   #waitsAt(seq: number, runId: string): boolean {
     const { state, seq: head } = this.#host.runtime;
-    const { run } = state;
-    return seq === head && run !== null && run.runId === runId && isWaitingForHumans(run);
+    return seq === head && state.run?.runId === runId && isAtRest(state);
   }
 
   #isDone(frame: StreamFrame): boolean {
     if (frame.type === "delta" || frame.type === "discard") return false;
     const { state, seq } = this.#host.runtime;
-    if (this.#connection.seq < seq) return false;
-    const { run, queue } = state;
-    return run === null ? queue.length === 0 : isWaitingForHumans(run);
+    return this.#connection.seq >= seq && isAtRest(state);
   }
 }

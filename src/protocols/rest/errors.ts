@@ -41,6 +41,7 @@ export const PROBLEMS: { readonly [Code in ErrorCode]: Entry } = {
   conflict: { status: 409, title: "The request conflicts with the present state." },
   idempotency_conflict: { status: 409, title: "This key was used with another request." },
   run_active: { status: 409, title: "A run is active in this thread." },
+  thread_halted: { status: 409, title: "An operator has halted this thread." },
   run_not_active: { status: 409, title: "The run has ended." },
   erasure_active: { status: 409, title: "An erasure is under way." },
   history_pruned: { status: 410, title: "This part of the history was pruned." },

@@ -10,6 +10,7 @@ import { addAuditRoutes } from "./routes-audit.ts";
 import { addErasureRoutes } from "./routes-erasure.ts";
 import { addEventRoutes } from "./routes-events.ts";
 import { addFileRoutes } from "./routes-files.ts";
+import { addHaltRoutes } from "./routes-halt.ts";
 import { addBranchRoutes } from "./routes-branches.ts";
 import { addMessageRoutes, addRunRoutes } from "./routes-messages.ts";
 import { addPriceRoutes } from "./routes-prices.ts";
@@ -35,6 +36,7 @@ export function createRestApi(deps: RestDeps): RestApi {
   addEventRoutes(router, deps);
   addErasureRoutes(router, deps);
   addFileRoutes(router, deps);
+  addHaltRoutes(router, deps);
   addTicketRoutes(router, deps);
   addApprovalRoutes(router, deps);
   addAuditRoutes(router, deps);

@@ -202,6 +202,9 @@ export const MessageReceiptDoc = ReceiptDoc.extend({
   }),
 }).openapi("MessageReceipt");
 
+const HaltDoc = z
+  .object({ at: Millis, by: z.string().nullable(), reason: z.string().nullable() })
+  .openapi("Halt");
 export const ThreadDoc = z
   .object({
     agent: z.string().refine(isAgentName),
@@ -211,6 +214,9 @@ export const ThreadDoc = z
     head: z.object({ seq: z.int(), hash: Sha256 }),
     activeRun: z.string().nullable(),
     queued: z.int(),
+    halted: HaltDoc.nullable().openapi({
+      description: "An operator's stop: nothing is started, and messages are refused.",
+    }),
     plan: AnyJson,
     state: AnyJson,
     writable: z.boolean(),
