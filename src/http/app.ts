@@ -19,6 +19,7 @@ import { failure, rateLimited } from "#protocols/rest/errors.ts";
 import { createOpenAiApi } from "#protocols/openai/routes.ts";
 import { createRestApi } from "#protocols/rest/routes.ts";
 import { mountAgUi } from "./ag-ui.ts";
+import { mountMcp } from "./mcp.ts";
 import { mountPage, ownHeaders } from "./page.ts";
 import { REFERENCE_CSP, REFERENCE_PAGE, REFERENCE_SCRIPT } from "./pages.ts";
 import { toFailure, toReason } from "./problem.ts";
@@ -102,6 +103,7 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
   app.route("/openai/v1", openai);
   app.use("/ag-ui/*", requirePrincipal(authenticate, limits));
   mountAgUi(app, { ...deps, threads, limits });
+  mountMcp(app, { ...deps, threads }, requirePrincipal(authenticate, limits));
   mountSockets(app, { ...deps, threads, tickets, authenticate, deferTo, limits });
   app.notFound((c) => refuse(c, failure("not_found")));
   app.onError((error, c) => {
