@@ -1,8 +1,6 @@
 /** Where MCP clients come in: `/mcp/:agent`. */
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import type { ThreadAccess } from "#auth/thread-access.ts";
-import type { Directory } from "#ports/directory.ts";
-import type { Ids } from "#ports/ids.ts";
 import { isForeignOrigin, serveMcp } from "#protocols/mcp/routes.ts";
 import { refuse, type AgentEntry, type RestDeps, type RestEnv } from "#protocols/rest/context.ts";
 import { failure } from "#protocols/rest/errors.ts";
@@ -10,8 +8,8 @@ import { isAgentName } from "#shared/ids.ts";
 
 interface McpMountDeps {
   readonly threads: ThreadAccess;
-  readonly directory: Directory;
-  readonly ids: Ids;
+  readonly directory: RestDeps["directory"];
+  readonly ids: RestDeps["ids"];
   readonly agents: readonly AgentEntry[];
   readonly promoted: RestDeps["promoted"];
   readonly allowedOrigins: readonly string[];
