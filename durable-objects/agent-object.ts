@@ -156,13 +156,13 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
   }
 
   async events(caller: Caller, page: PageRequest): ReturnType<ThreadStub["events"]> {
-    return this[ACCESS].read(caller, (host) => ok(reads.listEvents(host, page)));
+    return this[ACCESS].read(caller, (host) => reads.listEvents(host, page));
   }
 
   async export(caller: Caller, page: PageRequest): ReturnType<ThreadStub["export"]> {
     return this[ACCESS].read(caller, (host) => {
       const scope = checkScope(caller, "audit");
-      return scope.ok ? ok(reads.exportEvents(host, page)) : scope;
+      return scope.ok ? reads.exportEvents(host, page) : scope;
     });
   }
 

@@ -12,13 +12,13 @@ import type { PublicKey, SignatureCheck, Signer } from "#ports/signing.ts";
 import type { Caller, Failure, PageRequest, Reply } from "#ports/thread-gateway.ts";
 import { anchorsConsumer } from "#audit/anchoring.ts";
 import { explainRun } from "#audit/explain.ts";
-import { GENESIS_HASH } from "#audit/hash-chain.ts";
 import { verifyThread } from "#audit/verify-thread.ts";
 import type { ThreadEvents } from "#kernel/events.ts";
 import type { ThreadAddress } from "#shared/ids.ts";
 import { err, ok } from "#shared/result.ts";
 import { checkScope } from "./access.ts";
 import { replyWith } from "./refusals.ts";
+import { requireHistory } from "./thread-reader.ts";
 import type { ThreadHost } from "./thread-host.ts";
 
 /** Who signs heads, where they lie, and by which keys they are checked. */
@@ -63,7 +63,7 @@ export function mayAudit(host: ThreadHost, caller: Caller): Reply<null> {
 
 export function bounds(host: ThreadHost): LogBounds {
   const { log } = host;
-  return { logId: log.logId, base: { seq: 0, hash: GENESIS_HASH }, head: log.head() };
+  return { logId: log.logId, base: log.base(), head: log.head() };
 }
 
 export async function verify(
@@ -95,6 +95,8 @@ export function explain(
   const run = host.runs.get(request.runId);
   if (run === null) return err({ ...beyond(0), code: "not_found", message: "no such run" });
   const { startSeq, endSeq } = run;
+  const kept = requireHistory(host, startSeq - 1);
+  if (!kept.ok) return kept;
   const limit = Math.min(request.limit, MAX_STEPS);
   return ok(explainRun(host.log, host.storage.hasher, { ...request, startSeq, endSeq, limit }));
 }

@@ -17,6 +17,10 @@ export interface DriveHost {
   drive(): Promise<{ readonly next: "idle" } | { readonly next: "wait"; readonly at: number }>;
   /** Delivers to other objects; true while something is left. */
   drainOutbox(): Promise<boolean>;
+  /** A wake takes up what an earlier one did not finish: the shortest time until the next, 0 as usual (H50). */
+  backOff(): number;
+  /** Prunes a bounded part of what is beyond retention; true when there may be more. */
+  applyRetention(): Promise<boolean>;
   isErasing(): boolean;
   /** Goes on with the erasure under way; true while something is left. */
   erase(): Promise<boolean>;
@@ -39,6 +43,8 @@ export class DriveCapability extends LifecycleCapability {
   #driving = false;
   /** Due time of the job as this wake knows it; a command then writes no row when an alarm is near enough. */
   #armedUntil = 0;
+  /** Shortest time until the next alarm, while alarms get nowhere. */
+  #backOffMs = 0;
 
   constructor(host: DriveHost, heartbeatMs: number) {
     super("holdfast-drive");
@@ -53,6 +59,7 @@ export class DriveCapability extends LifecycleCapability {
 
   /** Sets the alarm, then starts work without waiting for it. */
   async wake(): Promise<void> {
+    this.#backOffMs = 0;
     await this.#armHeartbeat();
     this.#start();
   }
@@ -66,18 +73,23 @@ export class DriveCapability extends LifecycleCapability {
 
   async onJob(): Promise<LifecycleJobOutcome> {
     this.#armedUntil = 0;
-    const erasing = await this.#erase();
     const waitsUntil = this.#host.waitsUntil();
+    const isLeftOver =
+      this.#host.isErasing() || (this.#host.hasOpenRun() && waitsUntil === null && !this.#driving);
+    this.#backOffMs = isLeftOver ? this.#host.backOff() : 0;
+    const erasing = await this.#erase();
     if (this.#host.hasOpenRun() && waitsUntil === null) {
       this.#start();
-      return this.#again(Date.now() + this.#heartbeatMs);
+      return this.#again(Date.now() + this.#heartbeat());
     }
-    if (erasing) return this.#again(Date.now() + this.#heartbeatMs);
+    if (erasing) return this.#again(Date.now() + this.#heartbeat());
     try {
       if (await this.#host.drainOutbox()) return this.#again(Date.now() + OUTBOX_DELAY_MS);
+      if (await this.#host.applyRetention()) return this.#again(Date.now() + OUTBOX_DELAY_MS);
     } catch {
       // What the outbox delivers to may be away for hours; the cursor has not moved, so nothing is lost by trying later.
-      return this.#again(Date.now() + OUTBOX_RETRY_MS);
+      const backOffMs = this.#host.backOff();
+      return this.#again(Date.now() + Math.max(OUTBOX_RETRY_MS, backOffMs));
     }
     if (waitsUntil !== null) return this.#again(this.#toAlarm(waitsUntil));
     return undefined;
@@ -111,17 +123,21 @@ export class DriveCapability extends LifecycleCapability {
     } catch (error) {
       this.#driving = false;
       this.#host.failed(error);
-      await this.#arm(Date.now() + this.#heartbeatMs);
+      await this.#arm(Date.now() + this.#heartbeat());
     }
+  }
+
+  #heartbeat(): number {
+    return Math.max(this.#heartbeatMs, this.#backOffMs);
   }
 
   async #armHeartbeat(): Promise<void> {
     const now = Date.now();
+    const heartbeatMs = this.#heartbeat();
     const isNear =
-      this.#armedUntil >= now + this.#heartbeatMs / 2 &&
-      this.#armedUntil <= now + this.#heartbeatMs;
+      this.#armedUntil >= now + heartbeatMs / 2 && this.#armedUntil <= now + heartbeatMs;
     // An alarm that waits for a person is days away, and must not be what a process that dies now waits for (D1).
-    if (!isNear) await this.#arm(now + this.#heartbeatMs);
+    if (!isNear) await this.#arm(now + heartbeatMs);
   }
 
   /** Time of the thread as time of the platform. */

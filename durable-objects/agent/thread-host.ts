@@ -23,6 +23,7 @@ import { definitionHash } from "#authoring/define-agent.ts";
 import { registeredTools, toDefinition } from "#authoring/stored-agent.ts";
 import type { CommandContext, Receipt, ThreadCommand } from "#kernel/commands.ts";
 import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { firstExpiry, isWaitingForHumans, pinOf } from "#kernel/state.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { EventLog, OutboxConsumer } from "#ports/event-log.ts";
@@ -49,9 +50,11 @@ import {
   inboxConsumer,
   largeContent,
 } from "./outbox.ts";
+import { readProgress } from "./erasure/erasure-progress.ts";
 import { ErasureWork } from "./erasure/erasure-work.ts";
 import { checkSpend, spendConsumer } from "./outbox-spend.ts";
 import { ledgerConsumer } from "./leases.ts";
+import { applyRetention, forgetPruned, isAtRest } from "./retention.ts";
 import { replyWith, toFailure, UNAVAILABLE } from "./refusals.ts";
 
 export interface CommandRequest {
@@ -147,6 +150,14 @@ export class ThreadHost {
     if (run === null || !isWaitingForHumans(run)) return null;
     const at = firstExpiry(run);
     return at > this.now ? at : null;
+  }
+
+  /** Another one exactly when something was appended, delivered or erased since. */
+  progressMark(): string {
+    const { erasure } = this.runtime.state;
+    const cursors = this.log.cursors().map(({ seq }) => seq);
+    const erased = erasure === null ? [] : readProgress(this, erasure.id).done;
+    return [this.log.head().seq, ...cursors, ...erased].join(" ");
   }
 
   isErasing(): boolean {
@@ -250,6 +261,25 @@ export class ThreadHost {
       .run()
       .finally(() => (this.#erasing = null));
     return this.#erasing;
+  }
+
+  /** Prunes what is beyond the agent's retention; true when there may be more (H40). */
+  async applyRetention(): Promise<boolean> {
+    const retention = this.definition?.retention;
+    if (retention === undefined || !this.log.mode.writable || !isAtRest(this)) return false;
+    return applyRetention(this, retention);
+  }
+
+  /** Everything in memory goes on from the same state; what is gone from the log is read from nowhere. */
+  prune(upTo: number): void {
+    this.log.prune(upTo, THREAD_FOLD, () => forgetPruned(this, upTo));
+    this.runtime.forget({ refold: false });
+  }
+
+  holdsContent(digest: string): boolean {
+    return (
+      this.storage.database.exec("SELECT 1 FROM files WHERE digest = ? LIMIT 1", digest).length > 0
+    );
   }
 
   /** Answers how many copies these events name. */

@@ -15,6 +15,7 @@ import { DriveCapability } from "./drive-capability.ts";
 import { SocketCapability } from "./sockets/socket-capability.ts";
 import { SocketHub } from "./sockets/socket-hub.ts";
 import { ThreadHost } from "./thread-host.ts";
+import { WakeBreaker } from "./wake-breaker.ts";
 
 export const ACCESS = Symbol("access");
 export const STUB = Symbol("stub");
@@ -74,6 +75,8 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
         waitsUntil: () => this.#open().waitsUntil(),
         drive: () => this.#work(),
         drainOutbox: () => this.#open().drainOutbox(),
+        backOff: () => this.#backOff(),
+        applyRetention: () => this.#open().applyRetention(),
         isErasing: () => this.#open().isErasing(),
         erase: () => this.#open().continueErasure(),
         unreached: (error) => this.#report("erasure_waits", error),
@@ -141,6 +144,14 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
     const result = await driving;
     if (runtime.closed === null || !runtime.mode.writable) return result;
     throw new AppError("stale_epoch", runtime.closed, { kind: "unavailable", retryable: true });
+  }
+
+  #backOff(): number {
+    const host = this.#open();
+    const breaker = new WakeBreaker(host.storage.database, this.#composition.heartbeatMs);
+    const { delayMs, incident } = breaker.woken(host.progressMark());
+    if (incident !== null) this.#report("wake_backoff", new Error(incident));
+    return delayMs;
   }
 
   #failed(error: unknown): void {

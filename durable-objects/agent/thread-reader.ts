@@ -43,6 +43,7 @@ export function viewThread(host: ThreadHost): ThreadView {
     title: state.title,
     owner: state.owner ?? "",
     head: host.log.head(),
+    base: host.log.base(),
     activeRun: state.run?.runId ?? null,
     queued: state.queue.length,
     halted:
@@ -113,11 +114,29 @@ export function listBranches(host: ThreadHost): readonly BranchView[] {
   }));
 }
 
-export function listEvents(host: ThreadHost, page: PageRequest): Page<EventView> {
-  return pageEvents(host.log, page);
+/** Whoever goes on behind `after` must not be handed a log that begins later without a word (H43). */
+export function requireHistory({ log }: ThreadHost, after: number): Reply<null> {
+  const base = log.base().seq;
+  if (after >= base) return ok(null);
+  return err({
+    code: "history_pruned",
+    message: `the events up to ${base} were pruned; begin after ${base}`,
+    detail: { base },
+    retryable: false,
+  });
 }
 
-export function exportEvents(host: ThreadHost, page: PageRequest): Page<RawEvent> {
+export function listEvents(host: ThreadHost, page: PageRequest): Reply<Page<EventView>> {
+  const kept = requireHistory(host, page.after);
+  return kept.ok ? ok(pageEvents(host.log, page)) : kept;
+}
+
+export function exportEvents(host: ThreadHost, page: PageRequest): Reply<Page<RawEvent>> {
+  const kept = requireHistory(host, page.after);
+  return kept.ok ? ok(pageRaw(host, page)) : kept;
+}
+
+function pageRaw(host: ThreadHost, page: PageRequest): Page<RawEvent> {
   return takePage(
     { head: host.log.head().seq, page },
     {
@@ -132,7 +151,7 @@ export function exportEvents(host: ThreadHost, page: PageRequest): Page<RawEvent
 /** A cursor from another log, or from a position this one never had, would skip events without a word (P2). */
 export function checkCursor(host: ThreadHost, cursor: StreamCursor): Reply<null> {
   const head = host.log.head().seq;
-  if (cursor.seq <= head) return ok(null);
+  if (cursor.seq <= head) return requireHistory(host, cursor.seq);
   return err({
     code: "invalid_request",
     message: `the stream position is ahead of the thread, which has ${head} events; begin at 0 or at one you were given`,

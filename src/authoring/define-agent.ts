@@ -45,6 +45,8 @@ export interface AgentSpec {
   readonly contextTokens?: number;
   /** Default 2. */
   readonly maxRepairs?: number;
+  /** How much history its threads keep, where heads are signed; default all. What a thread still uses always stays. */
+  readonly retention?: { readonly maxAgeDays?: number; readonly maxEvents?: number };
 }
 
 /** Throws TypeError on a definition that cannot run, so that a build fails and not a user's message. */
@@ -79,7 +81,7 @@ export function defineAgent(spec: AgentSpec): AgentDefinition {
     ...(spec.loop === undefined ? {} : { loop: spec.loop }),
   };
   assertCounts(manifest);
-  return { manifest, tools };
+  return { manifest, tools, ...toRetention(spec) };
 }
 
 export function toToolPin(tool: Tool): ToolPin {
@@ -96,6 +98,18 @@ export function definitionHash(manifest: AgentManifest, hasher: Hasher): string 
 /** Two tools with this digest accept the same arguments (T9). */
 export function toolSchemaDigest(tool: Pick<ToolPin, "inputSchema">, hasher: Hasher): string {
   return hasher.sha256(utf8(canonicalJson(tool.inputSchema)));
+}
+
+const DAY_MS = 86_400_000;
+
+function toRetention({ name, retention }: AgentSpec): Pick<AgentDefinition, "retention"> {
+  if (retention === undefined) return {};
+  const { maxAgeDays = null, maxEvents = null } = retention;
+  for (const value of [maxAgeDays, maxEvents]) {
+    if (value !== null && (!Number.isSafeInteger(value) || value < 1))
+      throw new TypeError(`agent ${name}: retention is given in whole days and events, 1 or more`);
+  }
+  return { retention: { maxAgeMs: maxAgeDays === null ? null : maxAgeDays * DAY_MS, maxEvents } };
 }
 
 function assertCounts(manifest: AgentManifest): void {

@@ -6,4 +6,12 @@ export interface AgentDefinition {
   readonly manifest: AgentManifest;
   /** By name; exactly the tools that the manifest pins. */
   readonly tools: ReadonlyMap<string, Tool>;
+  /** How much history its threads keep. Not part of what a run is pinned to. Absent: all. */
+  readonly retention?: Retention;
+}
+
+/** History beyond either may be pruned (H40). */
+export interface Retention {
+  readonly maxAgeMs: number | null;
+  readonly maxEvents: number | null;
 }

@@ -96,6 +96,8 @@ export interface ThreadView {
   readonly title: string | null;
   readonly owner: string;
   readonly head: { readonly seq: number; readonly hash: string };
+  /** The last pruned event; seq 0 where the history is whole. */
+  readonly base: { readonly seq: number; readonly hash: string };
   readonly activeRun: string | null;
   readonly queued: number;
   /** An operator's stop, and who made it; null while the thread works. */

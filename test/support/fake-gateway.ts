@@ -108,6 +108,7 @@ export class FakeGateway implements ThreadGateway {
       title: thread.title,
       owner: thread.owner,
       head: { seq: thread.seq, hash: "f".repeat(64) },
+      base: { seq: 0, hash: "0".repeat(64) },
       activeRun: null,
       queued: 0,
       halted: thread.halted,

@@ -31,7 +31,9 @@ export const lab = {
   /** Budgets as in production, beside the other hooks of the lab. */
   leases: false,
   /** What another build of the code would expect of the storage; objects opened from now on are of that build. */
-  build: {} as Partial<Pick<ThreadComposition, "catalogue" | "migrations" | "erasers" | "archive">>,
+  build: {} as Partial<
+    Pick<ThreadComposition, "catalogue" | "migrations" | "erasers" | "archive" | "audit">
+  >,
   /** Short, so that a wake by alarm is seen within a test. */
   heartbeatMs: 1_000,
   askAfterMs: 500,

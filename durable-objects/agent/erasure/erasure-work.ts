@@ -8,9 +8,10 @@
  */
 import { StorageWiper } from "#adapters/erasure/storage-wiper.ts";
 import { ThreadContent } from "#adapters/erasure/thread-content.ts";
+import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { isErasable } from "#kernel/erasure.ts";
 import type { KeptRun, ThreadEvent } from "#kernel/events.ts";
-import type { OpenErasure } from "#kernel/state.ts";
+import type { OpenErasure, ThreadState } from "#kernel/state.ts";
 import type { Eraser, ErasureScope } from "#ports/eraser.ts";
 import { AppError } from "#shared/errors.ts";
 import type { ThreadHost } from "#durable-objects/agent/thread-host.ts";
@@ -122,6 +123,7 @@ export class ErasureWork {
     if (this.#progress(open).done.includes(OBJECT)) return;
     this.#host.storage.database.transaction(() => {
       const stores = this.#content.erase({ runId: open.runId });
+      if (open.runId === null) this.#host.log.amendBase(THREAD_FOLD, withoutWords);
       this.#save(open, finished(counted(this.#progress(open), stores), OBJECT));
     });
   }
@@ -192,4 +194,9 @@ export class ErasureWork {
   #save(open: OpenErasure, progress: ErasureProgress): void {
     writeProgress(this.#host, open.id, progress);
   }
+}
+
+/** What pruned events left in the state that stands for them. The window holds places only. */
+function withoutWords(state: ThreadState): ThreadState {
+  return { ...state, title: null, shared: null, plan: [] };
 }

@@ -4,7 +4,7 @@
  * SQLite leaves deleted content in free pages, in the unused parts of live pages, and in the write-ahead log; a Durable
  * Object may neither switch `secure_delete` on nor VACUUM. So W1 every table that may hold content is written anew, W2 zeros
  * are written until all free pages are used up, in the same transaction, so that no page is left as it was, and W3 more
- * zeros than the write-ahead log holds pass through it, twice. Copies that the platform keeps of its own (point-in-time
+ * zeros than the write-ahead log holds pass through it, several times: it begins anew only once nobody reads it. Copies that the platform keeps of its own (point-in-time
  * recovery) are beyond any statement; docs/storage.md says for how long.
  */
 import { invariant } from "#shared/exhaustive.ts";
@@ -35,7 +35,7 @@ const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024;
 const MAX_FILLED_BYTES = 256 * 1024 * 1024;
 /** More than the pages after which SQLite begins its write-ahead log anew. */
 const LOG_BYTES = 6_000_000;
-const LOG_ROUNDS = 2;
+const LOG_ROUNDS = 4;
 
 export class StorageWiper {
   readonly #sql: SqlDatabase;

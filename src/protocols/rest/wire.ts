@@ -212,6 +212,9 @@ export const ThreadDoc = z
     title: z.string().nullable(),
     owner: z.string(),
     head: z.object({ seq: z.int(), hash: Sha256 }),
+    base: z.object({ seq: z.int(), hash: Sha256 }).openapi({
+      description: "The last pruned event; seq 0 where the history is whole.",
+    }),
     activeRun: z.string().nullable(),
     queued: z.int(),
     halted: HaltDoc.nullable().openapi({

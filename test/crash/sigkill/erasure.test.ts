@@ -46,13 +46,16 @@ const FILES = { recursive: true, withFileTypes: true } as const;
 
 /** Files in which the canary lies, each by the end of its path, with how often. */
 function findings(): readonly string[] {
-  return readdirSync(server.stateDirectory, FILES)
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name))
-    .flatMap((path) => {
-      const times = readFileSync(path).toString("latin1").split(CANARY).length - 1;
-      return times === 0 ? [] : [`${path.slice(-60)}: ${times}`];
-    });
+  return (
+    readdirSync(server.stateDirectory, FILES)
+      // What the local server itself logs of requests is not the product's.
+      .filter((entry) => entry.isFile() && entry.name !== "server.log")
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .flatMap((path) => {
+        const times = readFileSync(path).toString("latin1").split(CANARY).length - 1;
+        return times === 0 ? [] : [`${path.slice(-140)}: ${times}`];
+      })
+  );
 }
 
 /** D1 is one database of all tenants, and its log is its own: what is still in it is written back as it will be. */
