@@ -31,7 +31,7 @@ beforeAll(async () => {
   const jwk = await crypto.subtle.exportKey("jwk", pair.privateKey);
   lab.build = {
     audit: {
-      ...parseSigning({ HOLDFAST_SIGNING_KEY: JSON.stringify(jwk) } as never),
+      ...parseSigning({ HOLDFAST_SIGNING_KEY: JSON.stringify(jwk) }),
       check: new WebCryptoCheck(),
       anchors: new D1AnchorStore(DB),
       copies: new R2AnchorCopies(BLOBS),
