@@ -10,6 +10,7 @@ import type { RoutePrice } from "../src/ports/prices.ts";
 import type { Sandbox } from "../src/ports/sandbox.ts";
 import { socketProtocol } from "../src/protocols/websocket/encode.ts";
 import { DEFAULT_HOOKS } from "../src/runner/default-hooks.ts";
+import { trusted } from "../src/shared/ids.ts";
 
 const NO_SANDBOX: Sandbox = {
   id: "none",
@@ -50,6 +51,18 @@ export function composeBench(agent: AgentDefinition, model: Model): ThreadCompos
       ledger: () => {
         throw new Error("these hooks ask no ledger");
       },
+    },
+    keys: {
+      findById: async (id) => ({
+        id,
+        tenant: trusted("bench"),
+        kind: "service",
+        name: id,
+        scopes: ["admin"],
+        createdAt: 0,
+        expiresAt: null,
+        revokedAt: null,
+      }),
     },
     inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
     socketProtocol,

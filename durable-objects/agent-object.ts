@@ -51,7 +51,7 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
 
   async storeTicket(
     caller: Caller,
-    ticket: { readonly ticket: string; readonly expiresAt: number },
+    ticket: Parameters<ThreadStub["storeTicket"]>[1],
   ): Promise<Reply<null>> {
     return this[ACCESS].read(caller, (host) => storeTicket(host, caller, ticket));
   }

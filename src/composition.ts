@@ -90,6 +90,7 @@ export function composeThread(
       budget: new LeaseBudget({ thread, clock, ledger: () => ledgers.ledger(thread.tenant) }),
     }),
     ledgers,
+    keys: new D1KeyStore(env.DB),
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),
     spend: new D1SpendStore(env.DB),

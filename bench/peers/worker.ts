@@ -3,6 +3,7 @@ import { routeAgentRequest } from "agents";
 import {
   SOCKET_PASS_HEADER,
   type Caller,
+  type SocketPass,
   type ThreadStub,
 } from "../../src/ports/thread-gateway.ts";
 import { toUiMessages } from "../../src/protocols/websocket/ui-messages.ts";
@@ -29,6 +30,12 @@ const CALLER: Caller = {
   scopes: ["admin"],
 };
 
+const PASS: SocketPass = {
+  type: "caller",
+  caller: CALLER,
+  credential: { keyId: "key_bench", expiresAt: null },
+};
+
 function threadOf(env: PeersEnv, thread: string): ThreadStub {
   const id = env.HoldfastPeer.idFromName(`v1/bench/holdfast/${thread}`);
   return env.HoldfastPeer.get(id) as unknown as ThreadStub;
@@ -42,7 +49,7 @@ function peerOf(env: PeersEnv, contender: string, thread: string): Peer {
 /** As the product's gateway does it, without its key: who may come in is no part of what is measured. */
 async function connect(request: Request, env: PeersEnv, thread: string): Promise<Response> {
   const headers = new Headers(request.headers);
-  headers.set(SOCKET_PASS_HEADER, JSON.stringify({ type: "caller", caller: CALLER }));
+  headers.set(SOCKET_PASS_HEADER, JSON.stringify(PASS));
   const stub = threadOf(env, thread);
   const open = () => stub.fetch(new Request("https://thread.invalid/socket", { headers }));
   const first = await open();

@@ -10,6 +10,7 @@ import type { Clock } from "#ports/clock.ts";
 import type { Directory } from "#ports/directory.ts";
 import type { Eraser } from "#ports/eraser.ts";
 import type { Catalogue } from "#ports/event-log.ts";
+import type { KeyStore } from "#ports/key-store.ts";
 import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { ModelDirectory } from "#ports/model.ts";
 import type { TenantPrices } from "#ports/prices.ts";
@@ -32,6 +33,7 @@ export interface ThreadComposition {
   readonly prices: TenantPrices;
   readonly hooks: HookFactory;
   readonly ledgers: LedgerGateway;
+  readonly keys: Pick<KeyStore, "findById">;
   readonly directory: Directory;
   readonly inbox: ApprovalInbox;
   readonly spend: SpendStore;

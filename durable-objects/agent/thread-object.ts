@@ -88,6 +88,7 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
     this.#sockets = new SocketHub({
       ctx,
       protocol: this.#composition.socketProtocol,
+      keys: this.#composition.keys,
       open: () => this.#open(),
       thread: this[STUB](),
       failed: (error) => this.#report("socket_failed", error),

@@ -57,5 +57,6 @@ function fromKey(key: KeyRecord): Principal {
     roles: [],
     scopes: toScopes(key.scopes),
     onBehalfOf: null,
+    credential: { keyId: key.id, expiresAt: key.expiresAt },
   };
 }

@@ -1,4 +1,5 @@
 /** Who acts, and what it may do. Built by `authenticate` only; nothing in a request body can change it. */
+import type { Credential } from "#ports/key-store.ts";
 import type { Caller } from "#ports/thread-gateway.ts";
 import type { PrincipalId, TenantId } from "#shared/ids.ts";
 
@@ -27,6 +28,7 @@ export interface Principal {
   readonly scopes: readonly Scope[];
   /** For whom it acts, when that is somebody else. */
   readonly onBehalfOf: PrincipalId | null;
+  readonly credential: Credential;
 }
 
 const KNOWN: ReadonlySet<string> = new Set(SCOPES);

@@ -89,7 +89,7 @@ export class ThreadAccess {
   storeTicket(
     caller: Caller,
     place: ThreadPlace,
-    ticket: { readonly ticket: string; readonly expiresAt: number },
+    ticket: Parameters<ThreadStub["storeTicket"]>[1],
   ): Promise<Reply<null>> {
     return this.#orCreate(caller, place, (stub) => stub.storeTicket(caller, ticket));
   }

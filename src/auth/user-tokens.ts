@@ -133,6 +133,7 @@ export class UserTokens {
       roles: [],
       scopes: USER_SCOPES.filter((scope) => scopes.includes(scope) && held.includes(scope)),
       onBehalfOf: null,
+      credential: { keyId: minter, expiresAt: exp * 1_000 },
     });
   }
 

@@ -18,6 +18,13 @@ export interface KeyRecord {
   readonly revokedAt: number | null;
 }
 
+/** What a caller was let in with: the key itself, or a token that it vouches for. */
+export interface Credential {
+  readonly keyId: string;
+  /** Of the token, or of the key; null where it does not end by itself. */
+  readonly expiresAt: number | null;
+}
+
 export interface KeyStore {
   findByHash(hash: string): Promise<KeyRecord | null>;
   findById(id: string): Promise<KeyRecord | null>;

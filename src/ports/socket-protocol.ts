@@ -94,7 +94,6 @@ export interface SocketProtocol {
   cleared(): string;
   resuming(streamId: string, probeId: string | null): string;
   nothingToResume(probeId: string | null): string;
-  pending(probeId: string | null): string;
   /** A request that ends without a stream. */
   requestEnded(requestId: string, outcome: StreamOutcome): string;
   requestRefused(requestId: string, failure: Failure): string;

@@ -20,6 +20,7 @@ import type {
   ErasureTarget,
   LoopReport,
 } from "#kernel/events.ts";
+import type { Credential } from "./key-store.ts";
 import type { OutputSpec } from "./model.ts";
 import type { LeaseStatement } from "./budget-ledger.ts";
 import type { FileStat } from "./workspace.ts";
@@ -259,7 +260,11 @@ export interface ThreadStub {
   /** Keeps the hash of a ticket and whom it stands for, until its one use (P22). */
   storeTicket(
     caller: Caller,
-    ticket: { readonly ticket: string; readonly expiresAt: number },
+    ticket: {
+      readonly ticket: string;
+      readonly expiresAt: number;
+      readonly credential: Credential;
+    },
   ): Promise<Reply<null>>;
   /** Without the answer that is being written now: a stream brings that. */
   chatSnapshot(caller: Caller): Promise<Reply<ChatSnapshot>>;
@@ -391,7 +396,7 @@ export interface ErasureView {
 
 /** On whose word a socket opens: a caller that the gateway has authenticated, or a ticket that only the object knows. */
 export type SocketPass =
-  | { readonly type: "caller"; readonly caller: Caller }
+  | { readonly type: "caller"; readonly caller: Caller; readonly credential: Credential }
   | { readonly type: "ticket"; readonly ticket: string };
 export interface SocketOpening {
   readonly address: ThreadAddress;

@@ -26,13 +26,18 @@ const USAGE = {
   reasoningTokens: null,
 };
 
-/** `say TEXT`, `slow N` (N words, one each 40 ms), `call TOOL JSON [TOOL JSON]...`; after results it names them. */
+/**
+ * `say TEXT`, `slow N` (N words, one each 40 ms), `call TOOL JSON [TOOL JSON]...`; after results it names them, slowly after
+ * `then N call ...`.
+ */
 const obeys: Model = {
   route: ROUTE,
   async *stream(request, { signal }) {
-    const [verb = "", ...rest] = lastUserText(request).split(" ");
+    const said = lastUserText(request).split(" ");
+    const [verb = "", ...rest] = said[0] === "then" ? said.slice(2) : said;
     const results = lastResults(request);
-    if (results.length > 0) {
+    if (results.length > 0 && said[0] === "then") yield* slowly(Number(said[1]), signal);
+    else if (results.length > 0) {
       yield* say(`got ${results.join(" and ")}`);
     } else if (verb === "call") {
       for (let index = 0; index + 1 < rest.length; index += 2) {
@@ -40,16 +45,19 @@ const obeys: Model = {
         yield { type: "call", providerCallId: `p${index}`, name, argsText };
       }
       yield { type: "finish", reason: "tool_calls", raw: null, usage: USAGE };
-    } else if (verb === "slow") {
-      for (let word = 1; word <= Number(rest[0]); word += 1) {
-        await new Promise((resolve) => setTimeout(resolve, 40));
-        if (signal.aborted) return;
-        yield { type: "text", text: `w${word} ` };
-      }
-      yield { type: "finish", reason: "stop", raw: null, usage: USAGE };
-    } else yield* say(rest.join(" "));
+    } else if (verb === "slow") yield* slowly(Number(rest[0]), signal);
+    else yield* say(rest.join(" "));
   },
 };
+
+async function* slowly(words: number, signal: AbortSignal): AsyncGenerator<ModelPart> {
+  for (let word = 1; word <= words; word += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    if (signal.aborted) return;
+    yield { type: "text", text: `w${word} ` };
+  }
+  yield { type: "finish", reason: "stop", raw: null, usage: USAGE };
+}
 
 function* say(text: string): Generator<ModelPart> {
   yield { type: "text", text };

@@ -1,12 +1,15 @@
 /** Sockets inside workerd: what outlives hibernation, and what is left of a run when it is over. */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { env, exports } from "cloudflare:workers";
+import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { defineAgent } from "#authoring/define-agent.ts";
 import { toObjectName, trusted } from "#shared/ids.ts";
+import { utf8 } from "#shared/json.ts";
 import { Api, threadPath } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
 import { say, ScriptModel } from "../support/scripted-model.ts";
+import { SocketClient } from "../support/socket-client.ts";
 
 interface Bindings {
   readonly AGENT: DurableObjectNamespace;
@@ -29,31 +32,14 @@ beforeAll(async () => {
 });
 afterEach(() => lab.models.clear());
 
-interface Client {
-  readonly socket: WebSocket;
-  readonly frames: { readonly type: string; readonly [field: string]: unknown }[];
-  readonly closed: number[];
+const hashOf = ({ key }: Api): string => new NodeHasher().sha256(utf8(key));
+async function revoke(own: Api): Promise<void> {
+  const { DB } = env as unknown as { readonly DB: D1Database };
+  await DB.prepare("UPDATE api_keys SET revoked_at = 1 WHERE hash = ?").bind(hashOf(own)).run();
 }
 
-async function connect(thread: string): Promise<Client> {
-  const worker = exports as unknown as {
-    readonly default: { fetch(url: string, init: RequestInit): Promise<Response> };
-  };
-  const response = await worker.default.fetch(`https://holdfast.test/agents/talker/${thread}`, {
-    headers: { upgrade: "websocket", authorization: `Bearer ${api.key}` },
-  });
-  const socket = response.webSocket;
-  if (socket === null) throw new Error(`${response.status}: ${await response.text()}`);
-  const client: Client = { socket, frames: [], closed: [] };
-  socket.addEventListener("message", ({ data }) => {
-    client.frames.push(JSON.parse(String(data)));
-  });
-  socket.addEventListener("close", ({ code }) => {
-    client.closed.push(code);
-  });
-  socket.accept();
-  return client;
-}
+const connect = (thread: string, by: Pick<Api, "key"> = api): Promise<SocketClient> =>
+  SocketClient.open(by, "talker", thread);
 function stubOf(thread: string): DurableObjectStub {
   const { AGENT } = env as unknown as Bindings;
   const address = { tenant: "acme", agent: "talker", thread };
@@ -64,7 +50,7 @@ function stubOf(thread: string): DurableObjectStub {
   });
   return AGENT.get(AGENT.idFromName(name));
 }
-const done = ({ frames }: Client): Promise<true> =>
+const done = ({ frames }: SocketClient): Promise<true> =>
   api.until(async () => (frames.some((frame) => frame["done"] === true) ? true : null));
 
 describe("sockets of a thread", () => {
@@ -81,7 +67,7 @@ describe("sockets of a thread", () => {
     );
     await evictDurableObject(stubOf(thread));
     client.frames.length = 0;
-    client.socket.send(JSON.stringify({ type: "cf_agent_stream_resume_request", probeId: "p" }));
+    client.send({ type: "cf_agent_stream_resume_request", probeId: "p" });
     await api.until(async () => (client.frames.length > 0 ? true : null));
     expect(client.frames).toEqual([
       { type: "cf_agent_stream_resume_none", reason: "idle", probeId: "p" },
@@ -92,7 +78,7 @@ describe("sockets of a thread", () => {
     const text = client.frames.map(({ body }) => String(body ?? "")).join("");
     expect(text).toContain('"delta":"two"');
     expect(text).not.toContain('"delta":"one"');
-    client.socket.close();
+    client.close();
   });
 
   it("[P27] end the stream of a discarded attempt, and stream the next one from its beginning", async () => {
@@ -108,9 +94,7 @@ describe("sockets of a thread", () => {
     const body = JSON.stringify({
       messages: [{ id: "m1", role: "user", parts: [{ type: "text", text: "hi" }] }],
     });
-    client.socket.send(
-      JSON.stringify({ type: "cf_agent_use_chat_request", id: "r1", init: { body } }),
-    );
+    client.send({ type: "cf_agent_use_chat_request", id: "r1", init: { body } });
     const has = (wanted: string): Promise<true> =>
       api.until(async () => (JSON.stringify(client.frames).includes(wanted) ? true : null));
     await has("par");
@@ -119,9 +103,9 @@ describe("sockets of a thread", () => {
     const first = client.frames.filter(({ id }) => id === "r1");
     expect(first.at(-1)).toMatchObject({ done: true, outcome: "recovering" });
     const id = client.frames.find(({ type }) => type === "cf_agent_stream_resuming")?.["id"];
-    client.socket.send(JSON.stringify({ type: "cf_agent_stream_resume_ack", id }));
+    client.send({ type: "cf_agent_stream_resume_ack", id });
     await has("whole");
-    client.socket.send(JSON.stringify({ type: "cf_agent_chat_request_cancel", id }));
+    client.send({ type: "cf_agent_chat_request_cancel", id });
     await has('"outcome":"aborted"');
     const second = client.frames.filter((frame) => frame["id"] === id && "body" in frame);
     const text = second.map((frame) => String(frame["body"])).join("");
@@ -129,7 +113,41 @@ describe("sockets of a thread", () => {
     expect(text).not.toContain("par");
     expect(second.at(-1)).toMatchObject({ done: true, outcome: "aborted" });
     expect(client.frames.filter((frame) => frame["id"] === "r1" && frame["done"])).toHaveLength(1);
-    client.socket.close();
+    client.close();
+  });
+
+  it("[P37] hear and tell nothing more once their key is revoked", async () => {
+    const own = await Api.service("acme");
+    const [heard, told] = [await connect("revoked", own), await connect("revoked", own)];
+    const resume = { type: "cf_agent_stream_resume_request" };
+    heard.send(resume);
+    await api.until(async () => (heard.frames.at(-1)?.type.endsWith("none") ? true : null));
+    lab.models.set("test/talker", new ScriptModel([say("secret")]));
+    heard.frames.length = 0;
+    told.frames.length = 0;
+    await revoke(own);
+    lab.clock.advance(60_000);
+    heard.send(resume);
+    await api.until(async () => (heard.closed.length > 0 ? true : null));
+    await api.send(threadPath("talker", "revoked"), "hi");
+    await api.until(async () => (told.closed.length > 0 ? true : null));
+    expect([heard.closed, told.closed]).toEqual([[1008], [1008]]);
+    expect([heard.frames, told.frames]).toEqual([[], []]);
+  });
+
+  it("[P37] end with the token that opened them, and are asked to come back", async () => {
+    const path = "/v1/tokens";
+    const request = { user: "ada", ttlSeconds: 3_600 };
+    const minted = await api.json<{ token: string; expiresAt: number }>("POST", path, request);
+    const { expiresAt } = minted.body;
+    const client = await connect("short", { key: minted.body.token });
+    lab.clock.advance(expiresAt - 1_000 - lab.clock.now());
+    client.send({ type: "cf_agent_stream_resume_request" });
+    await api.until(async () => (client.frames.at(-1)?.type.endsWith("none") ? true : null));
+    lab.clock.advance(1_000);
+    client.send({ type: "cf_agent_stream_resume_request" });
+    await api.until(async () => (client.closed.length > 0 ? true : null));
+    expect(client.closed).toEqual([1012]);
   });
 
   it("[P24] know what was said before them, beside them, and on another branch", async () => {
@@ -178,7 +196,7 @@ describe("sockets of a thread", () => {
   it("[P36] lose their authority after an hour", async () => {
     const client = await connect("old");
     lab.clock.advance(3_600_001);
-    client.socket.send(JSON.stringify({ type: "cf_agent_stream_resume_request" }));
+    client.send({ type: "cf_agent_stream_resume_request" });
     await api.until(async () => (client.closed.length > 0 ? true : null));
     expect(client.closed).toEqual([1012]);
   });

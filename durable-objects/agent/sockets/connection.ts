@@ -7,7 +7,9 @@
  */
 import { exhaustive } from "#shared/exhaustive.ts";
 import type { ChatStream } from "#ports/socket-protocol.ts";
+import type { Credential } from "#ports/key-store.ts";
 import type { Caller } from "#ports/thread-gateway.ts";
+import type { Bearer } from "./tickets.ts";
 
 /** A platform socket has no sign of backpressure: this is the most that can lie unread before one. */
 const MAX_UNHEARD_BYTES = 8 * 1024 * 1024;
@@ -19,8 +21,10 @@ const FRAMES_PER_SECOND = 20;
 const MAX_REQUESTS = 4;
 
 interface Attachment {
-  readonly holdfast: 1;
+  readonly holdfast: 2;
   readonly caller: Caller;
+  readonly credential: Credential;
+  readonly assuredAt: number;
   readonly openedAt: number;
   readonly seq: number;
   readonly requests: readonly (readonly [runId: string, requestId: string])[];
@@ -48,9 +52,13 @@ export type StreamState =
 export const NO_STREAM: StreamState = { type: "none" };
 
 export class Connection {
-  readonly caller: Caller;
+  readonly credential: Credential;
   readonly openedAt: number;
   readonly #socket: WebSocket;
+  /** As of the last time that its credential was asked for. */
+  caller: Caller;
+  /** When its credential was last known to hold; 0 before that. */
+  assuredAt: number;
   /** Last event it was told of. */
   seq: number;
   waiting: Waiting | null;
@@ -71,6 +79,8 @@ export class Connection {
   constructor(socket: WebSocket, attachment: Omit<Attachment, "holdfast">) {
     this.#socket = socket;
     this.caller = attachment.caller;
+    this.credential = attachment.credential;
+    this.assuredAt = attachment.assuredAt;
     this.openedAt = attachment.openedAt;
     this.seq = attachment.seq;
     this.waiting = attachment.waiting;
@@ -79,11 +89,12 @@ export class Connection {
 
   static accept(
     socket: WebSocket,
-    opening: { caller: Caller; seq: number; now: number },
+    opening: { bearer: Bearer; seq: number; now: number },
   ): Connection {
-    const { caller, seq, now } = opening;
+    const { bearer, seq, now } = opening;
     const connection = new Connection(socket, {
-      caller,
+      ...bearer,
+      assuredAt: 0,
       seq,
       openedAt: now,
       requests: [],
@@ -97,19 +108,28 @@ export class Connection {
   static restore(socket: WebSocket): Connection | null {
     // Written by `persist` of this class; other parts of the object mark theirs otherwise.
     const attachment = socket.deserializeAttachment() as Attachment | null;
-    return attachment?.holdfast === 1 ? new Connection(socket, attachment) : null;
+    return attachment?.holdfast === 2 ? new Connection(socket, attachment) : null;
   }
 
   persist(): void {
     const attachment: Attachment = {
-      holdfast: 1,
+      holdfast: 2,
       caller: this.caller,
+      credential: this.credential,
+      assuredAt: this.assuredAt,
       openedAt: this.openedAt,
       seq: this.seq,
       requests: [...this.#requests],
       waiting: this.waiting,
     };
     if (this.isOpen) this.#socket.serializeAttachment(attachment);
+  }
+
+  /** Its credential holds, as was known at `at`. */
+  assure(caller: Caller, at: number): void {
+    this.caller = caller;
+    this.assuredAt = at;
+    this.persist();
   }
 
   get isOpen(): boolean {

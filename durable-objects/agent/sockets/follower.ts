@@ -10,22 +10,31 @@ import type { EventView, StreamFrame } from "#ports/thread-gateway.ts";
 import type { StreamSubscription } from "#runner/stream.ts";
 import { isJsonObject, type Json } from "#shared/json.ts";
 import type { ThreadHost } from "#durable-objects/agent/thread-host.ts";
+import type { Authority } from "./authority.ts";
 import { NO_STREAM, type Connection } from "./connection.ts";
 import { takeSnapshot } from "./snapshot.ts";
 
 const FINAL: ReadonlySet<string> = new Set(["run.completed", "run.failed", "run.cancelled"]);
 
+export interface FollowerDeps {
+  readonly protocol: SocketProtocol;
+  /** Asked before anything is told (P37). */
+  readonly authority: Authority;
+}
+
 export class Follower {
   readonly #connection: Connection;
   readonly #host: ThreadHost;
   readonly #protocol: SocketProtocol;
+  readonly #authority: Authority;
   readonly #subscription: StreamSubscription;
   #stopped = false;
 
-  constructor(connection: Connection, host: ThreadHost, protocol: SocketProtocol) {
+  constructor(connection: Connection, host: ThreadHost, { protocol, authority }: FollowerDeps) {
     this.#connection = connection;
     this.#host = host;
     this.#protocol = protocol;
+    this.#authority = authority;
     this.#subscription = host.runtime.subscribe({
       from: { seq: connection.seq, attempt: 0, offset: 0 },
       deltas: true,
@@ -40,6 +49,7 @@ export class Follower {
   async run(): Promise<void> {
     try {
       for await (const frame of this.#subscription) {
+        if (this.#authority.isDue(this.#connection)) await this.#authority.assure(this.#connection);
         if (this.#stopped || !this.#connection.isOpen) return;
         this.#take(frame);
         if (this.#isDone(frame)) return;

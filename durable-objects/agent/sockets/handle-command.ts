@@ -199,16 +199,12 @@ async function cancel(session: Session, streamId: string): Promise<void> {
 
 function resume({ connection, host, protocol }: Session, probeId: string | null): void {
   const { run, queue } = host.runtime.state;
-  if (run === null) {
-    const frame = queue.length > 0 ? protocol.pending(probeId) : protocol.nothingToResume(probeId);
-    connection.send(frame);
-    return;
-  }
-  if (isWaitingForHumans(run)) {
+  // Between two runs the next one is offered: its stream comes as soon as it starts.
+  const runId = run?.runId ?? queue[0]?.runId ?? null;
+  if (runId === null || !host.runtime.mode.writable || (run !== null && isWaitingForHumans(run))) {
     connection.send(protocol.nothingToResume(probeId));
     return;
   }
-  const { runId } = run;
   if (connection.streamRun !== runId) {
     const { waiting } = connection;
     const from = waiting?.runId === runId ? waiting.seq : null;

@@ -2,13 +2,13 @@
  * SocketHub: the sockets of one thread: who may open one, what each is told, and when it is followed.
  *
  * P20, P22 a socket stands for the caller of its pass. P32 one thread holds a bounded number. P36 the authority of a
- * socket ends after an hour: the client comes back with a new ticket.
+ * socket ends after an hour: the client comes back with a new ticket. P37 and before that, when its key or token does.
  */
 import { isWaitingForHumans } from "#kernel/state.ts";
+import type { KeyStore } from "#ports/key-store.ts";
 import type { SocketProtocol } from "#ports/socket-protocol.ts";
 import {
   SOCKET_PASS_HEADER,
-  type Caller,
   type Failure,
   type Reply,
   type SocketPass,
@@ -17,12 +17,13 @@ import {
 import { err, ok } from "#shared/result.ts";
 import { NOT_FOUND } from "#durable-objects/agent/access.ts";
 import type { ThreadHost } from "#durable-objects/agent/thread-host.ts";
+import { Authority } from "./authority.ts";
 import { Connection, NO_STREAM } from "./connection.ts";
 import { Follower } from "./follower.ts";
 import { handleCommand, type Following } from "./handle-command.ts";
 import { KnownMessages } from "./known-messages.ts";
 import { takeSnapshot } from "./snapshot.ts";
-import { Tickets } from "./tickets.ts";
+import { Tickets, type Bearer } from "./tickets.ts";
 
 export const MAX_SOCKETS = 200;
 const TAG = "holdfast";
@@ -38,6 +39,7 @@ const MAX_REFUSED = 100;
 export interface SocketHubDeps {
   readonly ctx: Pick<DurableObjectState, "acceptWebSocket" | "getWebSockets" | "waitUntil">;
   readonly protocol: SocketProtocol;
+  readonly keys: Pick<KeyStore, "findById">;
   readonly open: () => ThreadHost;
   /** The thread's own methods: they check, wake and answer as for any other way in. */
   readonly thread: ThreadStub;
@@ -47,6 +49,7 @@ export interface SocketHubDeps {
 
 export class SocketHub implements Following {
   readonly #deps: SocketHubDeps;
+  readonly #authority: Authority;
   readonly #connections = new Map<WebSocket, Connection>();
   readonly #followers = new Map<Connection, Follower>();
   readonly #refused = new Map<Connection, number>();
@@ -54,14 +57,16 @@ export class SocketHub implements Following {
 
   constructor(deps: SocketHubDeps) {
     this.#deps = deps;
+    const { keys, failed, open } = deps;
+    this.#authority = new Authority({ keys, failed, now: () => open().now });
   }
 
   /** The request is one of the gateway's own making. */
   accept(request: Request): Response {
     const host = this.#deps.open();
-    const caller = this.#callerOf(request, host);
-    if (!caller.ok) return refusal(caller.error);
-    const access = host.guard(caller.value, () => ok(null));
+    const bearer = this.#bearerOf(request, host);
+    if (!bearer.ok) return refusal(bearer.error);
+    const access = host.guard(bearer.value.caller, () => ok(null));
     if (!access.ok) return refusal(access.error);
     if (this.#deps.ctx.getWebSockets(TAG).length >= MAX_SOCKETS) {
       const message = `This thread has its ${MAX_SOCKETS} sockets; close one first.`;
@@ -70,9 +75,11 @@ export class SocketHub implements Following {
     const { 0: client, 1: server } = new WebSocketPair();
     this.#deps.ctx.acceptWebSocket(server, [TAG]);
     const { seq } = host.runtime;
-    const connection = Connection.accept(server, { caller: caller.value, seq, now: host.now });
+    const connection = Connection.accept(server, { bearer: bearer.value, seq, now: host.now });
     this.#connections.set(server, connection);
     this.#greet(connection, host);
+    // What let it in may be a minute old; the answer is there before the first frame, or nearly.
+    this.#deps.ctx.waitUntil(this.#authority.assure(connection));
     return new Response(null, { status: 101, webSocket: client });
   }
 
@@ -111,7 +118,10 @@ export class SocketHub implements Following {
 
   follow(connection: Connection): void {
     if (this.#followers.has(connection) || !connection.isOpen) return;
-    const follower = new Follower(connection, this.#deps.open(), this.#deps.protocol);
+    const follower = new Follower(connection, this.#deps.open(), {
+      protocol: this.#deps.protocol,
+      authority: this.#authority,
+    });
     this.#followers.set(connection, follower);
     // What waits for the log has to outlive the event that began it.
     this.#deps.ctx.waitUntil(this.#run(connection, follower));
@@ -154,6 +164,7 @@ export class SocketHub implements Following {
       return;
     }
     await connection.inTurn(async () => {
+      if (!(await this.#authority.assure(connection))) return;
       const host = this.#deps.open();
       const session = { hub: this, connection, host, thread, protocol, known: this.#known };
       await handleCommand(session, decoded.value);
@@ -193,15 +204,15 @@ export class SocketHub implements Following {
     this.follow(connection);
   }
 
-  #callerOf(request: Request, host: ThreadHost): Reply<Caller> {
+  #bearerOf(request: Request, host: ThreadHost): Reply<Bearer> {
     const header = request.headers.get(SOCKET_PASS_HEADER);
     if (header === null) return err(NOT_FOUND);
     // Set by the gateway, on a request that has nothing of the client's but its WebSocket headers.
     const pass = JSON.parse(header) as SocketPass;
-    if (pass.type === "caller") return ok(pass.caller);
+    if (pass.type === "caller") return ok({ caller: pass.caller, credential: pass.credential });
     const { database, hasher } = host.storage;
-    const caller = new Tickets(database, hasher).redeem(pass.ticket, host.now);
-    return caller === null ? err(TICKET_USED) : ok(caller);
+    const bearer = new Tickets(database, hasher).redeem(pass.ticket, host.now);
+    return bearer === null ? err(TICKET_USED) : ok(bearer);
   }
 
   #connection(socket: WebSocket): Connection | null {

@@ -4,13 +4,20 @@
  */
 import type { Hasher } from "#ports/hasher.ts";
 import type { SqlDatabase } from "#ports/sql.ts";
-import type { Caller, Reply } from "#ports/thread-gateway.ts";
+import type { Credential } from "#ports/key-store.ts";
+import type { Caller, Reply, ThreadStub } from "#ports/thread-gateway.ts";
 import type { ThreadHost } from "#durable-objects/agent/thread-host.ts";
 import { utf8 } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
 
 /** Far above what pages of one thread open within a minute. */
 const MAX_UNUSED = 200;
+
+/** Who a socket stands for, and by what right. */
+export interface Bearer {
+  readonly caller: Caller;
+  readonly credential: Credential;
+}
 
 export class Tickets {
   readonly #sql: SqlDatabase;
@@ -23,7 +30,7 @@ export class Tickets {
 
   /** False when too many are unused. */
   store(
-    { ticket, expiresAt }: { readonly ticket: string; readonly expiresAt: number },
+    { ticket, expiresAt, credential }: Parameters<ThreadStub["storeTicket"]>[1],
     { caller, now }: { readonly caller: Caller; readonly now: number },
   ): boolean {
     this.#sql.exec(
@@ -32,24 +39,23 @@ export class Tickets {
     );
     const [row] = this.#sql.exec("SELECT count(*) AS n FROM meta WHERE key LIKE 'ticket:%'");
     if (Number(row?.["n"] ?? 0) >= MAX_UNUSED) return false;
-    const value = JSON.stringify({ expiresAt, caller });
+    const value = JSON.stringify({ expiresAt, caller, credential });
     this.#sql.exec("INSERT INTO meta (key, value) VALUES (?, ?)", this.#key(ticket), value);
     return true;
   }
 
   /** Whom the ticket stands for; null when it is unknown, used or too old. */
-  redeem(ticket: string, now: number): Caller | null {
+  redeem(ticket: string, now: number): Bearer | null {
     const [row] = this.#sql.exec(
       "DELETE FROM meta WHERE key = ? RETURNING value",
       this.#key(ticket),
     );
     if (row === undefined) return null;
     // Written by `store` of this class, under a prefix nothing else uses.
-    const stored = JSON.parse(String(row["value"])) as {
+    const { expiresAt, ...bearer } = JSON.parse(String(row["value"])) as Bearer & {
       readonly expiresAt: number;
-      readonly caller: Caller;
     };
-    return stored.expiresAt > now ? stored.caller : null;
+    return expiresAt > now ? bearer : null;
   }
 
   #key(ticket: string): string {
@@ -60,7 +66,7 @@ export class Tickets {
 export function storeTicket(
   host: ThreadHost,
   caller: Caller,
-  ticket: { readonly ticket: string; readonly expiresAt: number },
+  ticket: Parameters<ThreadStub["storeTicket"]>[1],
 ): Reply<null> {
   const { database, hasher } = host.storage;
   if (new Tickets(database, hasher).store(ticket, { caller, now: host.now })) return ok(null);

@@ -26,7 +26,11 @@ export function addTicketRoutes(router: Router, deps: RestDeps): void {
       if (!(await isAgent(deps, principal, body.agent))) return refuse(c, failure("agent_unknown"));
       const issued = await deps.tickets.issue({ tenant: principal.tenant, ...body });
       if (issued === null) return refuse(c, failure("config_invalid"));
-      const stored = await deps.threads.storeTicket(toCaller(principal), body, issued);
+      const { credential } = principal;
+      const stored = await deps.threads.storeTicket(toCaller(principal), body, {
+        ...issued,
+        credential,
+      });
       return stored.ok ? Response.json(issued, { status: 201 }) : refuse(c, stored.error);
     },
   });

@@ -33,7 +33,6 @@ export const socketProtocol: SocketProtocol = {
   cleared: () => frame(FRAME.clear),
   resuming: (id, probeId) => frame(FRAME.resuming, { id, ...probe(probeId) }),
   nothingToResume: (probeId) => frame(FRAME.resumeNone, { reason: "idle", ...probe(probeId) }),
-  pending: (probeId) => frame(FRAME.pending, probe(probeId)),
   requestEnded: (id, outcome) => frame(FRAME.response, { id, body: "", done: true, outcome }),
   requestRefused: (id, failure) =>
     frame(FRAME.response, { id, body: toText(failure), done: true, error: true, outcome: "error" }),

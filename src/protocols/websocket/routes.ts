@@ -91,7 +91,11 @@ async function toPass(
   const ticket = new URL(request.url).searchParams.get("ticket");
   if (principal !== null) {
     if (!hasScope(principal, "threads:write")) return missingScope("threads:write");
-    const pass: SocketPass = { type: "caller", caller: toCaller(principal) };
+    const pass: SocketPass = {
+      type: "caller",
+      caller: toCaller(principal),
+      credential: principal.credential,
+    };
     return ok({ address: { tenant: principal.tenant, ...place }, pass });
   }
   if (ticket === null)

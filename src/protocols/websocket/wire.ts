@@ -22,7 +22,6 @@ export const FRAME = {
   resumeAck: "cf_agent_stream_resume_ack",
   resumeRequest: "cf_agent_stream_resume_request",
   resumeNone: "cf_agent_stream_resume_none",
-  pending: "cf_agent_stream_pending",
   toolResult: "cf_agent_tool_result",
   toolApproval: "cf_agent_tool_approval",
   messageUpdated: "cf_agent_message_updated",

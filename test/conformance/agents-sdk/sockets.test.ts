@@ -209,6 +209,36 @@ describe("frames", () => {
       .toMatchObject([{ id: "run_gone", done: true }]);
   });
 
+  it("[P29] tells another client of a waiting answer that has changed", async () => {
+    const place = newPlace();
+    const [one, two] = [await openRaw(place), await openRaw(place)];
+    one.send(request("r1", 'call refund {"order":1} refund {"order":2}'));
+    const waiting = (): readonly string[] =>
+      two.frames
+        .map(({ body }) => (typeof body === "string" && body !== "" ? JSON.parse(body) : {}))
+        .filter(({ type }: { type?: string }) => type === "tool-approval-request")
+        .map(({ toolCallId }: { toolCallId: string }) => toolCallId);
+    await expect.poll(waiting, waits).toHaveLength(2);
+    const [first = "", second = ""] = waiting();
+    const decide = (toolCallId: string, approved: boolean): void =>
+      one.send({ type: "cf_agent_tool_approval", toolCallId, approved });
+    decide(first, false);
+    await expect
+      .poll(() => two.of("cf_agent_message_updated").at(-1), waits)
+      .toMatchObject({
+        message: {
+          role: "assistant",
+          parts: [
+            {},
+            { toolCallId: first, state: "output-denied" },
+            { toolCallId: second, state: "approval-requested" },
+          ],
+        },
+      });
+    decide(second, true);
+    await expect.poll(() => two.of("cf_agent_stream_resuming"), waits).toHaveLength(1);
+  });
+
   it("[P30] tells that a message is too large, then closes with 1009", async () => {
     const socket = await openRaw(newPlace());
     socket.send(request("r1", "x".repeat(1024 * 1024)));

@@ -1,7 +1,7 @@
 /** Approvals, client-side tools, clear, regenerate and edit through `useAgentChat`, against a real server. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startBundled, type BundledServer } from "../../support/bundled-server.ts";
-import { ChatTab, type Place } from "../../support/sdk-client.ts";
+import { AGENT, ChatTab, type Place } from "../../support/sdk-client.ts";
 
 let server: BundledServer;
 const tabs: ChatTab[] = [];
@@ -40,6 +40,16 @@ const approvalIds = (tab: ChatTab): readonly string[] =>
     return approval === undefined ? [] : [approval.id];
   });
 
+/** Newest first. */
+async function statuses(place: Place): Promise<readonly string[]> {
+  const response = await fetch(`${place.url}/v1/agents/${AGENT}/threads/${place.thread}/runs`, {
+    headers: { authorization: `Bearer ${place.key}` },
+  });
+  const { items }: { items: readonly { runId: string; status: string; startedAt: number }[] } =
+    await response.json();
+  return items.map(({ status }) => status).toReversed();
+}
+
 const REFUND = 'call refund {"order":7}';
 
 describe("useAgentChat, unchanged", () => {
@@ -66,6 +76,46 @@ describe("useAgentChat, unchanged", () => {
     const done = [`user: ${REFUND}`, "assistant: [refund output-available]got refunded 7"];
     await shows(one, done);
     await shows(two, done);
+  });
+
+  it("[P28] stops what goes on after an approval: the run ends", async () => {
+    const place = newPlace();
+    const tab = await openTab(place);
+    const text = `then 200 ${REFUND}`;
+    void tab.chat.sendMessage({ text });
+    await shows(tab, [`user: ${text}`, "assistant: [refund approval-requested]"]);
+    await settles(tab);
+    tab.chat.addToolApprovalResponse({ id: approvalIds(tab)[0] ?? "", approved: true });
+    await expect.poll(() => tab.shown.at(-1), { timeout: 10_000 }).toContain("w3 ");
+    await tab.chat.stop();
+    await settles(tab);
+    await expect.poll(() => statuses(place), { timeout: 5_000 }).toEqual(["cancelled"]);
+    expect(tab.shown.at(-1)).not.toContain("w200");
+    await tab.chat.sendMessage({ text: "say next" });
+    await expect.poll(() => tab.shown.at(-1), { timeout: 10_000 }).toBe("assistant: next");
+  });
+
+  it("[P26] takes messages that steer or interrupt, each answered once", async () => {
+    const place = newPlace();
+    const tab = await openTab(place);
+    void tab.chat.sendMessage({ text: "slow 200" });
+    await expect.poll(() => tab.shown.at(-1), { timeout: 10_000 }).toContain("w3 ");
+    const other = await openTab(place);
+    void other.chat.sendMessage({ text: "slow 20" }, { body: { delivery: "interrupt" } });
+    await expect.poll(() => statuses(place), { timeout: 5_000 }).toEqual(["running", "cancelled"]);
+    await expect.poll(() => other.shown.at(-1), { timeout: 10_000 }).toContain("w3 ");
+    void tab.chat.sendMessage({ text: "say steered" }, { body: { delivery: "steer" } });
+    await expect
+      .poll(() => statuses(place), { timeout: 10_000 })
+      .toEqual(["completed", "cancelled"]);
+    const again = await openTab(place);
+    await expect.poll(() => again.shown.join("\n"), { timeout: 10_000 }).toContain("steered");
+    expect(again.shown.filter((line) => line === "user: say steered")).toHaveLength(1);
+    // What the interrupted run had said was not recorded; the other answered two messages in one.
+    expect(again.shown.filter((line) => line.startsWith("assistant: "))).toEqual([
+      expect.stringMatching(/^assistant: w1 .*w20 .*steered$/),
+    ]);
+    expect(again.shown.join("\n")).not.toContain("w200");
   });
 
   it("[P25] does not run a tool that was denied", async () => {

@@ -13,6 +13,7 @@ function principal(id: string, tenant = "acme"): Principal {
     roles: [],
     scopes: [],
     onBehalfOf: null,
+    credential: { keyId: id, expiresAt: null },
   };
 }
 const ADA = principal("ada");

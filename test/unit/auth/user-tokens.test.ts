@@ -47,6 +47,7 @@ function minter(over: Partial<Principal> = {}): Principal {
     roles: [],
     scopes,
     onBehalfOf: null,
+    credential: { keyId: id, expiresAt: null },
     ...over,
   };
 }
@@ -77,6 +78,7 @@ describe("minting", () => {
         roles: [],
         scopes: ["threads:read", "threads:write", "files:read"],
         onBehalfOf: null,
+        credential: { keyId: RECORD.id, expiresAt: clock.now() + 60_000 },
       },
     });
   });

@@ -4,6 +4,7 @@ import { Connection } from "#durable-objects/agent/sockets/connection.ts";
 import { trusted, type TenantId } from "#shared/ids.ts";
 
 const CALLER = { tenant: trusted<TenantId>("acme"), kind: "user", id: "ada", scopes: [] } as const;
+const BEARER = { caller: CALLER, credential: { keyId: "key_1", expiresAt: null } };
 
 class Socket {
   readyState: number = WebSocket.OPEN;
@@ -29,7 +30,7 @@ class Socket {
 function open(): { readonly socket: Socket; readonly connection: Connection } {
   const socket = new Socket();
   const platform = socket as unknown as WebSocket;
-  return { socket, connection: Connection.accept(platform, { caller: CALLER, seq: 7, now: 1 }) };
+  return { socket, connection: Connection.accept(platform, { bearer: BEARER, seq: 7, now: 1 }) };
 }
 
 describe("a connection", () => {
