@@ -12,6 +12,7 @@ import { C07, G07, H01 } from "../fixtures/cases.ts";
 import { Api, threadPath } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
 import { ask, say, ScriptModel } from "../support/scripted-model.ts";
+import { SocketClient } from "../support/socket-client.ts";
 import { shownText, TERMINAL, typesOf } from "../support/sse-reader.ts";
 import { StrictModel } from "../support/strict-model.ts";
 import { ThreadClient } from "../support/thread-client.ts";
@@ -64,6 +65,14 @@ function actionsOn(thread: string, runId: string): readonly Action[] {
     get("/export"),
     get("/files"),
     get("/files/secret.txt"),
+    get("/branches"),
+    get("/approvals"),
+    get("/approvals/evt_1"),
+    {
+      method: "POST",
+      path: `${thread}/approvals/evt_1/decision`,
+      body: { decision: "approve" },
+    },
     { method: "PUT", path: `${thread}/state`, body: { taken: true } },
     { method: "DELETE", path: `${thread}/files/secret.txt` },
     { method: "POST", path: `${thread}/runs/${runId}/cancel`, body: { reason: "mine now" } },
@@ -142,6 +151,23 @@ describe("H01: knowing an id is not enough", () => {
     const created = await u2.json("POST", `/v1/agents/${agent}/threads`, { id: "s2" });
     const written = await u2.fetch("PUT", `${foreign.path}/files/a.txt`, { body: "x" });
     expect([sent.status, created.status, written.status]).toEqual([404, 404, 404]);
+    expect(await victim.as(t1).events()).toEqual(before);
+  });
+
+  it("H01 [Z3] [Z5] a socket to its path is refused to another user, and is another object to another tenant", async () => {
+    install(agent, new StrictModel([say("secret")]));
+    const victim = new ThreadClient(u1, agent, "s4");
+    await victim.ask("mine");
+    const before = await victim.as(t1).events();
+    const refused = await SocketClient.upgrade(u2, agent, "s4");
+    expect([refused.status, refused.webSocket ?? null]).toEqual([404, null]);
+    const foreign = await SocketClient.open(t2, agent, "s4");
+    await t2.until(async () => (foreign.of("cf_agent_identity").length > 0 ? true : null));
+    expect(foreign.of("cf_agent_chat_messages")).toMatchObject([{ messages: [] }]);
+    expect(JSON.stringify(foreign.frames)).not.toContain("secret");
+    const ticket = await u2.json("POST", "/v1/tickets", { agent, thread: "s4" });
+    expect(ticket).toMatchObject({ status: 404, body: { code: "not_found" } });
+    foreign.close();
     expect(await victim.as(t1).events()).toEqual(before);
   });
 

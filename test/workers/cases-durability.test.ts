@@ -13,6 +13,7 @@ import { B10, B12, B15, B16 } from "../fixtures/cases.ts";
 import { Api } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
 import { ask, say, type ScriptPart } from "../support/scripted-model.ts";
+import { SocketClient } from "../support/socket-client.ts";
 import { shownText, SseReader, TERMINAL, typesOf, seqFaults } from "../support/sse-reader.ts";
 import { lastResults, StrictModel } from "../support/strict-model.ts";
 import { ThreadClient } from "../support/thread-client.ts";
@@ -91,6 +92,36 @@ describe("B10: two messages at the same time", () => {
     expect(texts).toEqual([first, `answer to ${first}`, second]);
     expect(events.map(({ header }) => header.seq)).toEqual(events.map((_, index) => index + 1));
     expect(model.rejections).toEqual([]);
+  });
+
+  it("B10 [K3] one over a socket, one over HTTP: the second waits and sees the first one's answer", async () => {
+    const count = { workers: 0 };
+    const model = new StrictModel(reply);
+    const gate = new GatedModel(model);
+    const thread = start("b10-socket", gate, [addWorker(count)]);
+    await api.json("POST", "/v1/agents/b10-socket/threads", { id: "t1" });
+    const socket = await SocketClient.open(api, "b10-socket", "t1");
+    socket.ask("r1", B10.messages[0]);
+    const b = await thread.send(B10.messages[1]);
+    await api.until(async () => ((await thread.of("input.received")).length === 2 ? true : null));
+    gate.open = true;
+    await thread.ended(b);
+    await until(() => socket.stream("r1").some((frame) => frame["done"] === true));
+    const events = await thread.events();
+    const order = withoutRepeats(runsOf(events));
+    expect(order).toHaveLength(2);
+    expect(count.workers).toBe(2);
+    const [first, second] = order[1] === b ? ["A", "B"] : ["B", "A"];
+    const texts = model.requests
+      .at(-1)
+      ?.messages.flatMap(({ content }) =>
+        content.flatMap((part) => (part.type === "text" ? [part.text] : [])),
+      );
+    expect(texts).toEqual([first, `answer to ${first}`, second]);
+    expect(socket.text("r1")).toBe("answer to A");
+    expect(socket.stream("r1").filter((frame) => frame["done"] === true)).toHaveLength(1);
+    expect(model.rejections).toEqual([]);
+    socket.close();
   });
 
   it("B10 [K3] under the reject policy the second is refused as run_active and changes nothing", async () => {
@@ -243,6 +274,49 @@ describe("B15: a client reconnects and resumes twice", () => {
     expect(second.events.filter(({ event }) => event === "caught_up")).toHaveLength(1);
     for (const { events } of resumed)
       expect(events.filter(({ event }) => event === "caught_up")).toHaveLength(1);
+    expect(model.calls).toBe(1);
+  });
+});
+
+describe("B15: the same over sockets", () => {
+  it("B15 [P27] [P28] a resume that is asked for twice streams once, and a second client joins in the middle", async () => {
+    const chunks = Array.from({ length: B15.total }, (_, index) => `${index} `);
+    const model = new ChunkModel(chunks);
+    const thread = start("b15-socket", model);
+    const shown = (count: number) => chunks.slice(0, count).join("");
+    const first = await SocketClient.open(api, "b15-socket", "t1");
+    first.ask("r1", "talk");
+    model.allowed = B15.beforeDrop;
+    await until(() => first.text("r1") === shown(B15.beforeDrop));
+    first.close();
+
+    const again = await SocketClient.open(api, "b15-socket", "t1");
+    const offered = (client: SocketClient) => client.of("cf_agent_stream_resuming");
+    await until(() => offered(again).length === 1);
+    const id = String(offered(again)[0]?.["id"]);
+    for (const probeId of ["p1", "p2"])
+      again.send({ type: "cf_agent_stream_resume_request", probeId });
+    again.send({ type: "cf_agent_stream_resume_ack", id });
+    // No live chunk follows: the model waits, and yet the end of the replay is told.
+    await until(() => again.stream(id).some((frame) => frame["replayComplete"] === true));
+    expect(again.text(id)).toBe(shown(B15.beforeDrop));
+    expect(offered(again).map((frame) => frame["id"])).toEqual([id, id, id]);
+    model.allowed = B15.joinsAt;
+    await until(() => again.text(id) === shown(B15.joinsAt));
+    const second = await SocketClient.open(api, "b15-socket", "t1");
+    await until(() => offered(second).length === 1);
+    second.send({ type: "cf_agent_stream_resume_ack", id });
+    await until(() => second.text(id) === shown(B15.joinsAt));
+    model.allowed = B15.total;
+    for (const client of [again, second]) {
+      await until(() => client.stream(id).some((frame) => frame["done"] === true));
+      expect(client.text(id)).toBe(shown(B15.total));
+      expect(client.stream(id).filter((frame) => frame["done"] === true)).toHaveLength(1);
+      expect(client.stream(id).filter((f) => f["replayComplete"] === true)).toHaveLength(1);
+      client.close();
+    }
+    const [answered] = await thread.of("model.answered");
+    expect(JSON.stringify(answered?.payload["parts"])).toContain(shown(B15.total));
     expect(model.calls).toBe(1);
   });
 });

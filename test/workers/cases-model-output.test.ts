@@ -4,6 +4,7 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineAgent } from "#authoring/define-agent.ts";
 import { defineTool, defineToolFromJsonSchema } from "#authoring/define-tool.ts";
+import type { ApprovalView, Page } from "#ports/thread-gateway.ts";
 import type { Tool } from "#ports/tool.ts";
 import { DEFAULT_HOOKS } from "#runner/default-hooks.ts";
 import type { Json, JsonObject } from "#shared/json.ts";
@@ -38,7 +39,7 @@ const script =
     replies[index] ?? say(`answer ${index}`);
 
 describe.each(Object.entries(A01.variants))("A01: arguments, %s", (variant, { step, given }) => {
-  it("A01 [T11] are decoded once, and policy, log, tool and the next request see the same object", async () => {
+  it("A01 [T11] are decoded once, and policy, approval, log, tool and the next request see the same object", async () => {
     const toTool = [...A01.tools].find(({ name }) => name === step[0].call.name);
     const executed: JsonObject[] = [];
     const judged: Json[] = [];
@@ -57,6 +58,7 @@ describe.each(Object.entries(A01.variants))("A01: arguments, %s", (variant, { st
       version: "1",
       inputSchema: toTool?.schema ?? {},
       effect: "once",
+      approval: "always",
       execute: (args) => {
         executed.push(args);
         return "done";
@@ -67,13 +69,27 @@ describe.each(Object.entries(A01.variants))("A01: arguments, %s", (variant, { st
       [tool],
       script([...step, { finish: "tool_calls" }], say("ok")),
     );
-    expect(await thread.ask("go")).toMatchObject({
+    const runId = await thread.send("go");
+    const approvals = `${thread.path}/approvals`;
+    const { approvalId, args } = await api.until(async () => {
+      const open = await api.json<Page<ApprovalView>>("GET", `${approvals}?state=open`);
+      return open.body.items[0] ?? null;
+    });
+    expect(args).toEqual(given);
+    expect(executed).toEqual([]);
+    const decision = { decision: "approve" };
+    const decided = await api.json("POST", `${approvals}/${approvalId}/decision`, decision);
+    expect(decided.status).toBe(200);
+    expect(await thread.ended(runId)).toMatchObject({
       status: "completed",
       finish: "stop",
       text: "ok",
     });
     expect(executed).toEqual([given]);
-    expect(judged).toEqual([given]);
+    // Asked before the person was, and again when it runs.
+    expect(judged).toEqual([given, given]);
+    const [requested] = await thread.of("approval.requested");
+    expect(requested?.payload["args"]).toEqual(given);
     const [started] = await thread.of("tool.started");
     expect(started?.payload["args"]).toEqual(given);
     const [answered] = await thread.of("model.answered");
