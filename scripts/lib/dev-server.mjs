@@ -26,9 +26,10 @@ export async function leftover(state) {
   return null;
 }
 
-export async function isHealthy(url) {
+export async function isHealthy(url, stop = []) {
   try {
-    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2000) });
+    const signal = AbortSignal.any([AbortSignal.timeout(2000), ...stop]);
+    const response = await fetch(`${url}/healthz`, { signal });
     await response.arrayBuffer();
     return response.ok;
   } catch {
@@ -37,12 +38,20 @@ export async function isHealthy(url) {
 }
 
 /**
- * @param {{ state: any, config: string, port: number, main?: string | undefined, onLine?: (line: string) => void, vars?: readonly string[] }} options
+ * @param {{ state: any, config: string, port: number, main?: string | undefined, onLine?: (line: string) => void, vars?: readonly string[], signal?: AbortSignal }} options
  *
  * Starts `wrangler dev` and resolves once it answers. `onLine` gets its lines without noise; all of them go to the log.
- * Throws with the last output when it ends before that.
+ * Throws with the last output when it ends before that. `signal` kills it while it starts, as `kill` does later.
  */
-export async function startServer({ state, config, port, main, onLine = () => {}, vars = [] }) {
+export async function startServer({
+  state,
+  config,
+  port,
+  main,
+  onLine = () => {},
+  vars = [],
+  signal,
+}) {
   const url = `http://127.0.0.1:${port}`;
   const entry = main === undefined ? [] : [main];
   const args = [
@@ -85,8 +94,9 @@ export async function startServer({ state, config, port, main, onLine = () => {}
   child.once("error", (error) => recent.push(String(error)));
 
   const until = Date.now() + READY_DEADLINE_MS;
-  while (!(await isHealthy(url))) {
-    if (ended || Date.now() > until) {
+  while (!(await isHealthy(url, signal === undefined ? [] : [signal]))) {
+    if (signal?.aborted) await kill(child.pid, processTree(child.pid));
+    if (ended || signal?.aborted || Date.now() > until) {
       if (!ended) await killAll(processTree(child.pid));
       const why = ended ? "ended before it answered" : "did not answer in time";
       throw new Error(`The server ${why}.\n${recent.join("\n")}`);

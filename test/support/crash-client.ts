@@ -35,10 +35,16 @@ export interface Following {
 export class CrashClient {
   readonly #url: string;
   readonly #key: string;
+  readonly #agent: string;
 
-  constructor(server: { readonly url: string; readonly key: string }) {
+  constructor(server: { readonly url: string; readonly key: string }, agent = "worker") {
     this.#url = server.url;
     this.#key = server.key;
+    this.#agent = agent;
+  }
+
+  pathOf(thread: string): string {
+    return pathOf(thread, this.#agent);
   }
 
   async call<T>(method: string, path: string, body?: Json): Promise<Answer<T>> {
@@ -53,7 +59,7 @@ export class CrashClient {
   async send(thread: string, text: string, messageId: string): Promise<Receipt> {
     const { status, body } = await this.call<Receipt & JsonObject>(
       "POST",
-      `${pathOf(thread)}/messages`,
+      `${this.pathOf(thread)}/messages`,
       {
         text,
         messageId,
@@ -64,17 +70,17 @@ export class CrashClient {
   }
 
   view(thread: string): Promise<Answer<ThreadView>> {
-    return this.call("GET", pathOf(thread));
+    return this.call("GET", this.pathOf(thread));
   }
 
   async run(thread: string, runId: string): Promise<RunView> {
-    return (await this.call<RunView>("GET", `${pathOf(thread)}/runs/${runId}`)).body;
+    return (await this.call<RunView>("GET", `${this.pathOf(thread)}/runs/${runId}`)).body;
   }
 
   async events(thread: string): Promise<readonly EventView[]> {
     const items: EventView[] = [];
     for (let after: number | null = 0; after !== null;) {
-      const path = `${pathOf(thread)}/events?after=${after}&limit=200`;
+      const path = `${this.pathOf(thread)}/events?after=${after}&limit=200`;
       const page: Answer<{ items: EventView[]; next: number | null }> = await this.call(
         "GET",
         path,
@@ -87,7 +93,7 @@ export class CrashClient {
   }
 
   async export(thread: string): Promise<string> {
-    const response = await fetch(`${this.#url}${pathOf(thread)}/export`, {
+    const response = await fetch(`${this.#url}${this.pathOf(thread)}/export`, {
       headers: { authorization: `Bearer ${this.#key}` },
     });
     if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
@@ -135,8 +141,8 @@ export function createFollowing(): Following {
   return { seqs: [], hashes: [], mismatches: [], connections: 0, ended: null, at: 0 };
 }
 
-export function pathOf(thread: string): string {
-  return `/v1/agents/worker/threads/${thread}`;
+export function pathOf(thread: string, agent = "worker"): string {
+  return `/v1/agents/${agent}/threads/${thread}`;
 }
 
 interface Delta {

@@ -20,7 +20,10 @@ import { isJsonObject, utf8, type Json } from "#shared/json.ts";
 import { BudgetObject } from "#durable-objects/ledger-object.ts";
 import { composeApp, composeLedger, composeThread } from "#src/composition.ts";
 import type { Env } from "#src/env.ts";
+import { cashierTools } from "./cashier-tools.ts";
 import { nameIn } from "./crash-script.ts";
+import { createHttpDesk } from "./retail/http-desk.ts";
+import { retailTools } from "./retail/tools.ts";
 
 export { MemoryObject } from "#durable-objects/memory-object.ts";
 
@@ -37,10 +40,13 @@ interface Build {
   readonly reshaped?: string;
   readonly raisesEvent?: boolean;
   readonly addsMigration?: boolean;
+  /** One more tool for the cashier. */
+  readonly extended?: boolean;
 }
 const BUILDS: ReadonlyMap<string, Build> = new Map([
   ["first", {}],
   ["instructions", { instructions: "Do it another way." }],
+  ["extended", { instructions: "Do it a third way.", extended: true }],
   ["tool-removed", { without: "pay" }],
   ["tool-reshaped", { reshaped: "pay" }],
   ["event-raised", { raisesEvent: true }],
@@ -118,6 +124,10 @@ function createTools(env: CrashEnv): readonly Tool[] {
   );
 }
 
+/** What the script's route costs is nobody's business here, so nothing is limited in money. */
+const LIMITS = { maxCostMicros: null };
+const RETRY = { maxAttempts: 8, baseDelayMs: 100, maxDelayMs: 1_000 };
+
 function createAgents(env: CrashEnv): readonly AgentDefinition[] {
   return [
     defineAgent({
@@ -125,8 +135,29 @@ function createAgents(env: CrashEnv): readonly AgentDefinition[] {
       description: "Does what its script says.",
       instructions: buildOf(env).instructions ?? "Do it the first way.",
       tools: createTools(env),
-      retry: { maxAttempts: 8, baseDelayMs: 100, maxDelayMs: 1_000 },
+      retry: RETRY,
+      limits: LIMITS,
       contextTokens: 200_000,
+    }),
+    defineAgent({
+      name: "cashier",
+      description: "Wires money, after a person has said yes.",
+      instructions: buildOf(env).instructions ?? "Do it the first way.",
+      tools: [
+        ...cashierTools(env.OUTSIDE_URL),
+        ...(buildOf(env).extended === true ? createTools(env).slice(0, 1) : []),
+      ],
+      retry: RETRY,
+      limits: LIMITS,
+    }),
+    defineAgent({
+      name: "retail",
+      description: "Serves the customers of a shop outside.",
+      instructions: "Help.",
+      tools: retailTools(createHttpDesk(env.OUTSIDE_URL)),
+      retry: RETRY,
+      limits: LIMITS,
+      contextTokens: 400_000,
     }),
   ];
 }

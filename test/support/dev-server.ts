@@ -5,12 +5,16 @@
  * `discardState` is the negative control: a suite that still passes after it has proved nothing.
  */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { startServer } from "../../scripts/lib/dev-server.mjs";
 import { DEV_CONFIG, devState, prepareState, writeModelEnv } from "../../scripts/lib/dev-state.mjs";
 import { freePort } from "../../scripts/lib/ports.mjs";
 
+const PORT_DEADLINE_MS = 10_000;
+const PORT_POLL_MS = 50;
 const ROOT = resolve(import.meta.dirname, "../..");
 
 export interface DevServerOptions {
@@ -28,12 +32,28 @@ export interface DevServer {
   readonly stateDirectory: string;
   /** `vars` are of this start, over those of the options: another build on the same state. */
   start(vars?: readonly string[]): Promise<void>;
+  /** Starts it and kills it after so many ms, most likely before it has answered anybody; resolves when none is left. */
+  killWhileStarting(afterMs: number, vars?: readonly string[]): Promise<void>;
   /** SIGKILL to all of its processes at once; resolves when none is left. */
   kill(): Promise<void>;
   /** Loses everything stored. Only while it does not run. */
   discardState(): void;
   /** Ends it and removes its state. */
   dispose(): Promise<void>;
+}
+
+async function untilFree(port: number): Promise<void> {
+  const deadline = Date.now() + PORT_DEADLINE_MS;
+  for (;;) {
+    const probe = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      probe.once("error", () => resolve(false));
+      probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+    });
+    if (isFree) return;
+    if (Date.now() > deadline) throw new Error(`port ${port} is still in use`);
+    await pause(PORT_POLL_MS);
+  }
 }
 
 interface Running {
@@ -51,7 +71,7 @@ export async function createDevServer(options: DevServerOptions = {}): Promise<D
   const port = await freePort();
   let running: Running | null = null;
 
-  async function start(vars: readonly string[] = []): Promise<void> {
+  async function start(vars: readonly string[] = [], signal?: AbortSignal): Promise<void> {
     if (running !== null) throw new Error("the server runs already");
     // The key outlives its database, as it does when a deployment's storage is lost.
     if (!existsSync(state.storage)) await prepareState(state, config);
@@ -61,7 +81,17 @@ export async function createDevServer(options: DevServerOptions = {}): Promise<D
       port,
       main: options.main === undefined ? undefined : join(ROOT, options.main),
       vars: [...(options.vars ?? []), ...vars],
+      ...(signal === undefined ? {} : { signal }),
     });
+  }
+  async function killWhileStarting(afterMs: number, vars: readonly string[] = []): Promise<void> {
+    const signal = AbortSignal.timeout(afterMs);
+    await start(vars, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+    await kill();
+    // A child that was born while its tree was looked up dies with its group, a moment later.
+    await untilFree(port);
   }
   async function kill(): Promise<void> {
     await running?.kill();
@@ -72,7 +102,8 @@ export async function createDevServer(options: DevServerOptions = {}): Promise<D
     url: `http://127.0.0.1:${port}`,
     key: client.key,
     stateDirectory: directory,
-    start,
+    start: (vars) => start(vars),
+    killWhileStarting,
     kill,
     discardState() {
       if (running !== null) throw new Error("kill the server before its state");

@@ -11,7 +11,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isJsonObject, type Json, type JsonObject } from "#shared/json.ts";
 import { chatHistoryProblem } from "./provider-shapes/chat-history.ts";
 import { toChunks, type ChunkFrame } from "./provider-stub.ts";
-import { nameIn, script } from "./crash-script.ts";
+import { nameIn, script as crashScript } from "./crash-script.ts";
 
 /**
  * `next` before a step's intent is recorded; `asked` when a model or tool call arrives; `stream` within an answer;
@@ -29,6 +29,25 @@ export interface Moment {
   readonly at: number;
 }
 type Match = (moment: Moment) => boolean;
+
+/** What the model of one suite says, and what its tools find outside besides counted effects. */
+export interface Play {
+  /** Answer of one step. Arguments are run and step where none are given. */
+  script(
+    run: string,
+    step: number,
+  ): {
+    readonly text: readonly string[];
+    readonly calls: readonly { readonly tool: string; readonly args?: JsonObject }[];
+  };
+  /** A request to `/desk`: who asks for what, and the work, which is done unless the client is gone by then. */
+  desk?(body: JsonObject): {
+    readonly run: string;
+    readonly what: string;
+    readonly key: string | null;
+    work(): Json;
+  };
+}
 
 interface Hold {
   readonly match: Match;
@@ -49,10 +68,15 @@ export class Outside implements AsyncDisposable {
   readonly #effects = new Map<string, number>();
   readonly #watchers = new Set<() => void>();
   #holds: readonly Hold[] = [];
+  readonly #play: Play;
   #url = "";
 
-  static async start(): Promise<Outside> {
-    const outside = new Outside();
+  constructor(play: Play) {
+    this.#play = play;
+  }
+
+  static async start(play: Play = { script: crashScript }): Promise<Outside> {
+    const outside = new Outside(play);
     await new Promise<void>((resolve) => outside.#server.listen(0, "127.0.0.1", resolve));
     const { port } = outside.#server.address() as AddressInfo;
     outside.#url = `http://127.0.0.1:${port}`;
@@ -135,6 +159,7 @@ export class Outside implements AsyncDisposable {
       return !response.destroyed;
     };
     if (path === "/v1/chat/completions") await this.#complete(body, response, pass);
+    else if (path === "/desk") await this.#serve(body, response, pass);
     else await this.#act(path.slice(1), body, response, pass);
   }
 
@@ -170,7 +195,7 @@ export class Outside implements AsyncDisposable {
     });
     if (!(await pass(moment("asked")))) return;
     response.writeHead(200, { "content-type": "text/event-stream" });
-    const frames = toFrames(run, step);
+    const frames = toFrames(this.#play.script(run, step), { run, step });
     const middle = Math.floor(frames.length / 2);
     let calls = 0;
     for (const [index, frame] of frames.entries()) {
@@ -181,6 +206,21 @@ export class Outside implements AsyncDisposable {
       await pause(PAUSE_MS);
     }
     if (await pass(moment("done"))) response.end("data: [DONE]\n\n");
+  }
+
+  async #serve(
+    body: JsonObject,
+    response: ServerResponse,
+    pass: (moment: Moment) => Promise<boolean>,
+  ): Promise<void> {
+    const asked = this.#play.desk?.(body);
+    if (asked === undefined) return void response.writeHead(404).end();
+    const { run, what, key } = asked;
+    const moment = (point: Point): Moment => ({ run, step: 0, what, point, key, at: Date.now() });
+    if (!(await pass(moment("asked")))) return;
+    await pause(PAUSE_MS);
+    const reply = asked.work();
+    if (await pass(moment("done"))) response.end(JSON.stringify(reply));
   }
 
   async #act(
@@ -214,12 +254,14 @@ function positionOf(messages: Json): { readonly run: string; readonly step: numb
   return { run: nameIn(JSON.stringify(list[start] ?? null)), step };
 }
 
-function toFrames(run: string, step: number): readonly ChunkFrame[] {
-  const { text, calls } = script(run, step);
+function toFrames(
+  { text, calls }: ReturnType<Play["script"]>,
+  { run, step }: { readonly run: string; readonly step: number },
+): readonly ChunkFrame[] {
   return [
     ...text.map((piece) => ({ text: piece })),
-    ...calls.map(({ tool }, index) => ({
-      call: { id: `c${step}_${index}`, name: tool, args: JSON.stringify({ run, step }) },
+    ...calls.map(({ tool, args }, index) => ({
+      call: { id: `c${step}_${index}`, name: tool, args: JSON.stringify(args ?? { run, step }) },
     })),
     { finish: calls.length > 0 ? "tool_calls" : "stop" },
     { usage: { input: 100, output: 10 } },

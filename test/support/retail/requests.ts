@@ -52,6 +52,9 @@ export const KEYED = {
 export type ReadName = keyof typeof READS;
 export type WriteName = keyof typeof BOOKINGS | keyof typeof KEYED;
 
+export function isRead(name: string): name is ReadName {
+  return Object.hasOwn(READS, name);
+}
 export function isWrite(name: string): name is WriteName {
   return Object.hasOwn(BOOKINGS, name) || Object.hasOwn(KEYED, name);
 }
