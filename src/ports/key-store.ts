@@ -25,6 +25,13 @@ export interface Credential {
   readonly expiresAt: number | null;
 }
 
+/** A ticket that opens one socket, with what its bearer was let in with. */
+export interface StoredTicket {
+  readonly ticket: string;
+  readonly expiresAt: number;
+  readonly credential: Credential;
+}
+
 export interface KeyStore {
   findByHash(hash: string): Promise<KeyRecord | null>;
   findById(id: string): Promise<KeyRecord | null>;

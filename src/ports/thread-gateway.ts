@@ -20,7 +20,7 @@ import type {
   ErasureTarget,
   LoopReport,
 } from "#kernel/events.ts";
-import type { Credential } from "./key-store.ts";
+import type { Credential, StoredTicket } from "./key-store.ts";
 import type { OutputSpec } from "./model.ts";
 import type { LeaseStatement } from "./budget-ledger.ts";
 import type { FileStat } from "./workspace.ts";
@@ -258,14 +258,7 @@ export interface ThreadStub {
   /** The platform's own way in: socket upgrades of the gateway only. 101, or a `Failure` as JSON. */
   fetch(request: Request): Promise<Response>;
   /** Keeps the hash of a ticket and whom it stands for, until its one use (P22). */
-  storeTicket(
-    caller: Caller,
-    ticket: {
-      readonly ticket: string;
-      readonly expiresAt: number;
-      readonly credential: Credential;
-    },
-  ): Promise<Reply<null>>;
+  storeTicket(caller: Caller, ticket: StoredTicket): Promise<Reply<null>>;
   /** Without the answer that is being written now: a stream brings that. */
   chatSnapshot(caller: Caller): Promise<Reply<ChatSnapshot>>;
   create(

@@ -167,7 +167,7 @@ describe("sockets of a thread", () => {
     const chat = async (...messages: object[]): Promise<void> => {
       const id = `r${(requests += 1)}`;
       const body = JSON.stringify({ messages });
-      client.socket.send(JSON.stringify({ type: "cf_agent_use_chat_request", id, init: { body } }));
+      client.send({ type: "cf_agent_use_chat_request", id, init: { body } });
       await api.until(async () =>
         client.frames.some((frame) => frame["id"] === id && frame["done"] === true) ? true : null,
       );
@@ -190,7 +190,7 @@ describe("sockets of a thread", () => {
     expect(await said()).toEqual(["before", "beside", "new", "otherwise"]);
     await chat(user("m1", "before"), user("m4", "last"));
     expect(await said()).toEqual(["before", "beside", "new", "otherwise", "last"]);
-    client.socket.close();
+    client.close();
   });
 
   it("[P36] lose their authority after an hour", async () => {
