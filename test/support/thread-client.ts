@@ -1,9 +1,10 @@
 /** ThreadClient: one thread through the public API, with the reads that most tests want. */
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
-import { verifyExport } from "#audit/export.ts";
+import { WebCryptoCheck } from "#adapters/signing/web-crypto-signing.ts";
+import { verifyAuditExport } from "#audit/verify-export.ts";
 import type { ThreadEventType } from "#kernel/events.ts";
 import type { EventView, MessageView, Page, RunView } from "#ports/thread-gateway.ts";
-import { fromUtf8, type Json } from "#shared/json.ts";
+import { fromUtf8, utf8, type Json } from "#shared/json.ts";
 import { threadPath, type Api } from "./api.ts";
 import { SseReader } from "./sse-reader.ts";
 
@@ -77,7 +78,12 @@ export class ThreadClient {
   }
   /** Null when the exported log verifies by itself. */
   async chainFault(): Promise<string | null> {
-    const verified = verifyExport(await this.export(), HASHER);
+    const content = utf8(await this.export());
+    const pieces = async function* (): AsyncGenerator<Uint8Array> {
+      yield content;
+    };
+    const trust = { hasher: HASHER, check: new WebCryptoCheck(), keys: null };
+    const verified = await verifyAuditExport(pieces(), trust);
     return verified.ok ? null : `${verified.error.reason} at ${verified.error.seq}`;
   }
   /** Everything from the beginning, to the end of `runId` where one is given. */
