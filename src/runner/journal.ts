@@ -164,7 +164,9 @@ export class Journal {
     } catch (error) {
       if (log.mode.writable)
         this.#corrupt = { writable: false, reason: "log_corrupt", message: toMessage(error) };
-      return { state: reached, seq: log.head().seq };
+      const { seq } = log.head();
+      // What is known behind the event that does not fold is still shown: a conversation is read from the log.
+      return { state: { ...reached, seq }, seq };
     }
   }
 
