@@ -18,4 +18,8 @@ export const OBJECT_MIGRATIONS: readonly Migration[] = [
     id: "0003_leases",
     sql: "CREATE TABLE `leases` (\n\t`lease_id` text PRIMARY KEY NOT NULL,\n\t`agent` text NOT NULL,\n\t`thread` text NOT NULL,\n\t`run` text NOT NULL,\n\t`user` text,\n\t`granted_at` integer NOT NULL,\n\t`open` integer NOT NULL,\n\t`seq` integer NOT NULL,\n\t`cost_micros` integer NOT NULL,\n\t`tokens` integer NOT NULL,\n\t`steps` integer NOT NULL,\n\t`wall_ms` integer NOT NULL\n) STRICT, WITHOUT ROWID;\n",
   },
+  {
+    id: "0004_costs",
+    sql: "ALTER TABLE `runs` ADD COLUMN `estimated_micros` integer NOT NULL DEFAULT 0;\n--> statement-breakpoint\nALTER TABLE `runs` ADD COLUMN `unpriced` integer NOT NULL DEFAULT 0;\n",
+  },
 ];

@@ -46,6 +46,7 @@ function describeArgs(args) {
 }
 
 export function formatCost(micros) {
+  if (micros === null) return "unknown";
   return micros === 0 ? "$0" : `$${(micros / 1_000_000).toFixed(6).replace(/0+$/, "")}`;
 }
 
@@ -77,6 +78,7 @@ export class Renderer {
   summary(run) {
     const parts = [run.status, run.finish === "stop" ? null : run.finish, `${run.steps} steps`];
     parts.push(`${run.tokens} tokens`, `cost ${formatCost(run.costMicros)}`);
+    if (run.unpriced > 0) parts.push(`${run.unpriced} calls of unknown price`);
     if (run.recoveryMicros > 0) parts.push(`of it recovery ${formatCost(run.recoveryMicros)}`);
     this.#line(this.#style.dim(`[${parts.filter((part) => part !== null).join(", ")}]`));
   }

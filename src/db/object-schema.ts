@@ -81,6 +81,9 @@ export const runs = sqliteTable("runs", {
   textSeq: integer("text_seq"),
   textPart: integer("text_part"),
   outputSeq: integer("output_seq"),
+  estimatedMicros: integer("estimated_micros").notNull().default(0),
+  /** Model attempts whose price nobody knew. */
+  unpriced: integer("unpriced").notNull().default(0),
 });
 
 export const approvals = sqliteTable("approvals", {

@@ -82,8 +82,13 @@ export interface RunView {
   readonly text: string | null;
   readonly output: Json;
   readonly steps: number;
-  readonly costMicros: number;
+  /** Of all attempts whose price is known; null when there are others and none is (B23). */
+  readonly costMicros: number | null;
+  /** Of that: paid again after a crash, and taken from usage that was estimated. */
   readonly recoveryMicros: number;
+  readonly estimatedMicros: number;
+  /** Model attempts whose price nobody knew. */
+  readonly unpriced: number;
   readonly tokens: number;
   readonly definition: string | null;
   readonly createdAt: number;

@@ -487,6 +487,8 @@ function runView(runId: string) {
     steps: 1,
     costMicros: 0,
     recoveryMicros: 0,
+    estimatedMicros: 0,
+    unpriced: 0,
     tokens: 1,
     definition: null,
     createdAt: 1,

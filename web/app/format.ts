@@ -1,7 +1,9 @@
 /** Numbers and times as people read them. */
 const MICROS = 1_000_000;
 
-export function formatCost(micros: number): string {
+/** Null is a cost that nobody knows: never $0. */
+export function formatCost(micros: number | null): string {
+  if (micros === null) return "cost unknown";
   const dollars = micros / MICROS;
   if (micros === 0) return "$0";
   return `$${dollars.toFixed(dollars < 0.01 ? 6 : dollars < 1 ? 4 : 2)}`;

@@ -16,6 +16,8 @@ const FAILURES: { readonly [reason: string]: string } = {
     "The conversation is too long for the model. Clear it and begin with what matters.",
   definition_unavailable:
     "The agent was changed or removed while it worked. Send the message again.",
+  price_unknown:
+    "The price of the model is not known, and the agent's cost is limited. Whoever runs this can set the price.",
   cost_cap: "It reached the agent's limit of cost.",
   token_cap: "It reached the agent's limit of tokens. Ask for a smaller step.",
   recovery_exhausted: "It was interrupted too often without getting further. Answer again.",

@@ -17,6 +17,10 @@ export function RunFooter(props: {
       <footer className="run">
         {run.status === "waiting" && <span>Waiting for you</span>}
         <span data-testid="run-cost">{formatCost(run.costMicros)}</span>
+        {run.unpriced > 0 && run.costMicros !== null && (
+          <span>and {plural(run.unpriced, "call")} of unknown price</span>
+        )}
+        {run.estimatedMicros > 0 && <span>of it {formatCost(run.estimatedMicros)} estimated</span>}
         {run.recoveryMicros > 0 && <span>of it {formatCost(run.recoveryMicros)} for recovery</span>}
         <span>{plural(run.tokens, "token")}</span>
         {run.steps > 0 && <span>{plural(run.steps, "step")}</span>}

@@ -72,7 +72,8 @@ export function ThreadHeader(props: Props): ReactNode {
 
 function ThreadCost({ data }: { readonly data: ThreadData }): ReactNode {
   if (data.runs.length === 0) return null;
-  const cost = data.runs.reduce((sum, run) => sum + run.costMicros, 0);
+  const known = data.runs.reduce((sum, run) => sum + (run.costMicros ?? 0), 0);
+  const cost = known === 0 && data.runs.some((run) => run.unpriced > 0) ? null : known;
   const tokens = data.runs.reduce((sum, run) => sum + run.tokens, 0);
   return (
     <span data-testid="thread-cost">

@@ -5,13 +5,22 @@
  * output stay in the log: the row names the event that holds them. One row is written per model outcome, none per call
  * that cost nothing.
  */
-import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import type { CostKind, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
 import type { Projection } from "#ports/event-log.ts";
 import type { SqlDatabase } from "#ports/sql.ts";
 
+interface RunCounts {
+  readonly steps: number;
+  readonly cost: number;
+  readonly recovery: number;
+  readonly estimated: number;
+  readonly unpriced: number;
+  readonly tokens: number;
+}
+
 export class RunsProjection implements Projection<ThreadEvents> {
   readonly name = "runs";
-  readonly version = 1;
+  readonly version = 2;
   readonly #sql: SqlDatabase;
 
   constructor(sql: SqlDatabase) {
@@ -32,6 +41,8 @@ export class RunsProjection implements Projection<ThreadEvents> {
       case "model.failed":
       case "model.interrupted":
         return this.#count(event, event.payload?.settlement.tokens ?? 0);
+      case "usage.corrected":
+        return this.#correct(event);
       case "tool.finished":
         if ((event.header.costMicros ?? 0) > 0)
           this.#count(event, event.payload?.settlement.tokens ?? 0);
@@ -83,14 +94,44 @@ export class RunsProjection implements Projection<ThreadEvents> {
 
   #count({ header, type }: ThreadEvent, tokens: number): void {
     const cost = header.costMicros ?? 0;
-    this.#sql.exec(
-      `UPDATE runs SET steps = max(steps, ?), cost_micros = cost_micros + ?, recovery_micros = recovery_micros + ?, tokens = tokens + ?
-       WHERE run_id = ?`,
-      type === "model.answered" ? (header.step ?? 0) : 0,
+    this.#add(header.run, {
+      steps: type === "model.answered" ? (header.step ?? 0) : 0,
       cost,
-      header.costKind === "recovery" ? cost : 0,
+      recovery: header.costKind === "recovery" ? cost : 0,
+      estimated: header.costKind === "estimated" ? cost : 0,
+      unpriced: type !== "tool.finished" && header.costMicros === null ? 1 : 0,
       tokens,
-      header.run,
+    });
+  }
+
+  /** Out of the kind that it was booked under and into the one that it is. */
+  #correct({ header, payload }: Extract<ThreadEvent, { readonly type: "usage.corrected" }>): void {
+    if (payload === null) return;
+    const { before, after } = payload;
+    const of = (kind: CostKind): number =>
+      (after.kind === kind ? after.settlement.costMicros : 0) -
+      (before.kind === kind ? before.settlement.costMicros : 0);
+    this.#add(header.run, {
+      steps: 0,
+      cost: header.costMicros ?? 0,
+      recovery: of("recovery"),
+      estimated: of("estimated"),
+      unpriced: (after.settlement.unpriced ? 1 : 0) - (before.settlement.unpriced ? 1 : 0),
+      tokens: after.settlement.tokens - before.settlement.tokens,
+    });
+  }
+
+  #add(runId: string | null, counts: RunCounts): void {
+    this.#sql.exec(
+      `UPDATE runs SET steps = max(steps, ?), cost_micros = cost_micros + ?, recovery_micros = recovery_micros + ?,
+       estimated_micros = estimated_micros + ?, unpriced = unpriced + ?, tokens = tokens + ? WHERE run_id = ?`,
+      counts.steps,
+      counts.cost,
+      counts.recovery,
+      counts.estimated,
+      counts.unpriced,
+      counts.tokens,
+      runId,
     );
   }
 

@@ -2,7 +2,7 @@
 import type { Page, PageRequest, RunStatus, RunView } from "#ports/thread-gateway.ts";
 import type { SqlDatabase, SqlRow, SqlValue } from "#ports/sql.ts";
 
-const COLUMNS = `SELECT start_seq, run_id, status, finish, reason, message, definition, steps, cost_micros, recovery_micros,
+const COLUMNS = `SELECT start_seq, run_id, status, finish, reason, message, definition, steps, cost_micros, recovery_micros, estimated_micros, unpriced,
   tokens, created_at, ended_at, end_seq FROM runs`;
 
 export class RunsReader {
@@ -41,8 +41,10 @@ function toRunView(row: SqlRow): RunView {
     text: null,
     output: null,
     steps: Number(row["steps"]),
-    costMicros: Number(row["cost_micros"]),
+    costMicros: toCost(Number(row["cost_micros"]), Number(row["unpriced"])),
     recoveryMicros: Number(row["recovery_micros"]),
+    estimatedMicros: Number(row["estimated_micros"]),
+    unpriced: Number(row["unpriced"]),
     tokens: Number(row["tokens"]),
     definition: toText(row["definition"]),
     createdAt: Number(row["created_at"]),
@@ -50,6 +52,11 @@ function toRunView(row: SqlRow): RunView {
     startSeq: Number(row["start_seq"]),
     endSeq: toWhole(row["end_seq"]),
   };
+}
+
+/** Where nothing of it is known it is not 0, which would read as free (B23). */
+function toCost(micros: number, unpriced: number): number | null {
+  return unpriced > 0 && micros === 0 ? null : micros;
 }
 
 function toText(value: SqlValue | undefined): string | null {
