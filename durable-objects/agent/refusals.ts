@@ -29,6 +29,8 @@ const MISSING = {
 
 const HALTED =
   "an operator has halted this thread; nothing is taken on until it is resumed, so send again then";
+const RUN_ACTIVE =
+  "a run is live; cancel it, wait for it, or send with delivery queue, steer or interrupt";
 
 /** Where there is no more to say than this. */
 const PLAIN = {
@@ -64,11 +66,7 @@ export function toFailure(refusal: SubmitRefusal): Failure {
     case "thread_missing":
       return NOT_FOUND;
     case "run_active":
-      return failure(
-        "run_active",
-        "a run is live; cancel it, wait for it, or send with delivery queue, steer or interrupt",
-        { runId: refusal.runId },
-      );
+      return failure("run_active", RUN_ACTIVE, { runId: refusal.runId });
     case "thread_halted":
       return failure("thread_halted", HALTED, { since: refusal.since });
     case "run_unknown":
