@@ -54,11 +54,18 @@ async function inTurn<T>(work: () => Promise<T | null>): Promise<T> {
  * Events that are appended meanwhile are behind the cursor, and counted by the outbox.
  */
 export async function checkSpend(
-  log: Pick<EventLog<ThreadEvents>, "logId" | "read">,
+  log: Pick<EventLog<ThreadEvents>, "base" | "logId" | "read">,
   source: { readonly place: SpendPlace; readonly store: SpendStore; readonly replace: boolean },
 ): Promise<SpendCheck> {
   const { place, store, replace } = source;
   const { logId } = log;
+  const base = log.base().seq;
+  if (base > 0)
+    throw new AppError(
+      "conflict",
+      `the log was pruned up to event ${base}: what those cost stands in the rollup only, and cannot be computed again`,
+      { detail: { base } },
+    );
   return inTurn(async () => {
     const to = await store.counted(place.tenant, logId);
     const stored = await store.entries(place);

@@ -132,7 +132,7 @@ async function total(store: SpendStore, groupBy: readonly SpendDimension[]): Pro
 function logOf({ place, events }: Thread) {
   const read = ({ from = 1, to = events.length, limit = 500 } = {}): readonly ThreadEvent[] =>
     events.filter(({ header }) => header.seq >= from && header.seq <= to).slice(0, limit);
-  return { logId: `log_${place.thread}`, read };
+  return { logId: `log_${place.thread}`, read, base: () => ({ seq: 0, hash: "" }) };
 }
 
 describe("spend", () => {
@@ -179,6 +179,8 @@ describe("spend", () => {
         const mended = await checkSpend(logOf(thread), { ...source, replace: true });
         expect(mended).toMatchObject({ differing: 1, replaced: true });
         expect(await total(store, ["tool"])).toBe(spentBy(thread.events));
+        const pruned = { ...logOf(thread), base: () => ({ seq: 3, hash: "" }) };
+        await expect(checkSpend(pruned, { ...source, replace: true })).rejects.toThrow("pruned");
         const again = await checkSpend(logOf(thread), { ...source, replace: true });
         expect(again).toMatchObject({ differing: 0, replaced: false });
       }),
