@@ -15,7 +15,7 @@ function thumbprint(x) {
 
 /** A new private key; `d` is the secret. */
 export function newSigningKey(now = Date.now()) {
-  const { x, d } = generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" });
+  const { x = "", d = "" } = generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" });
   return { kty: "OKP", crv: "Ed25519", kid: thumbprint(x), nbf: seconds(now), x, d };
 }
 

@@ -13,7 +13,7 @@ import { findPin, rebuildRequest, type FoundPin } from "./rebuild-prompt.ts";
 
 export interface ExplainRequest {
   readonly runId: string;
-  /** Of `run.started`, and of its last event where it has ended. */
+  /** Of its first input, and of its last event where it has ended. */
   readonly startSeq: number;
   readonly endSeq: number | null;
   /** `next` of the page before; 0 for the first. */
@@ -58,7 +58,8 @@ class Page {
   readonly #log: ThreadLog;
   readonly #hasher: Hasher;
   readonly #request: ExplainRequest;
-  readonly #pin: FoundPin | null;
+  #pin: FoundPin | null = null;
+  #started: Extract<ThreadEvent, { readonly type: "run.started" }> | null = null;
   readonly #steps = new Map<number, StepBuilder>();
   #bytes = 0;
   erased = 0;
@@ -67,8 +68,6 @@ class Page {
     this.#log = log;
     this.#hasher = hasher;
     this.#request = request;
-    const started = log.get(request.startSeq);
-    this.#pin = started === null ? null : findPin(log, started);
   }
 
   /** The seq before the first step that does not fit; null when the run is read to its end. */
@@ -92,9 +91,7 @@ class Page {
   }
 
   inputs(): readonly EventNote[] {
-    const started = this.#log.get(this.#request.startSeq);
-    const seqs = started?.type === "run.started" ? (started.payload?.inputs ?? []) : [];
-    return seqs.flatMap((seq) => {
+    return (this.#started?.payload?.inputs ?? []).flatMap((seq) => {
       const event = this.#log.get(seq);
       return event === null ? [] : [toNote(this.#counted(event))];
     });
@@ -121,6 +118,9 @@ class Page {
     // A late decision is an event of the thread; it belongs to the approval that it came too late for.
     const isOfRun = run === this.#request.runId;
     if (!isOfRun && event.type !== "approval.refused") return;
+    if (event.type === "run.started") this.#started = event;
+    if (event.type === "run.started" || event.type === "model.requested")
+      this.#pin ??= findPin(this.#log, event);
     const builder = isOfRun
       ? this.#builder(step)
       : [...this.#steps.values()].find((each) => each.hasApproval(cause));

@@ -128,9 +128,9 @@ export class ExportVerifier {
     }
   }
 
-  /** After the last line. */
+  /** After the last line; of no line at all, the first is missing. */
   finish(): { readonly fault: ExportFault } | { readonly report: ExportReport } {
-    const fault = this.#scope === null ? this.#fault("manifest_invalid") : this.#closeLog();
+    const fault = this.#line === 0 ? this.broken() : this.#closeLog();
     if (fault !== null) return { fault };
     if (this.#end === null || this.#scope === null) return { fault: this.#fault("end_missing") };
     return { report: { ...this.#scope, ...this.#total, signed: this.#end.keyId !== null } };

@@ -59,6 +59,11 @@ export function toEventLine(event: RawEvent): string {
   });
 }
 
+/** True for the first line of an export of this format, which holds one log and no signed heads. */
+export function isLogExport(line: string): boolean {
+  return parseObject(line)?.["format"] === EXPORT_FORMAT;
+}
+
 /** Checks a whole export from its text alone. The bytes are those of the file: no blank lines but the last. */
 export function verifyExport(text: string, hasher: Hasher): Result<ChainReport, ExportFailure> {
   const [first = "", ...lines] = text.replace(/\n$/, "").split("\n");

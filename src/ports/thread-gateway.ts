@@ -3,8 +3,8 @@
  *
  * Rules: the object's name is derived here from the caller's own tenant, so a foreign id cannot be addressed (Z3); the
  * owner is checked below routing, in the object, on every method (Z4); a missing or foreign thread is one and the same
- * `not_found`. Everything crossing is structured-clonable; no method shares a name with a member of the SDK base class. Rejections come back as values, because class identity does
- * not survive RPC.
+ * `not_found`. Everything crossing is structured-clonable; no method shares a name with a member of the SDK base class.
+ * Rejections come back as values, because class identity does not survive RPC.
  */
 import type { Json, JsonObject } from "#shared/json.ts";
 import type { ErrorCode } from "#shared/errors.ts";
@@ -24,9 +24,8 @@ import type { Credential, StoredTicket } from "./key-store.ts";
 import type { OutputSpec } from "./model.ts";
 import type { LeaseStatement } from "./budget-ledger.ts";
 import type { FileStat } from "./workspace.ts";
-import type { LogBounds } from "./audit-export.ts";
-import type { ExplanationView, VerificationView } from "./audit-views.ts";
-import type { EventHeader, RawEvent } from "./event-log.ts";
+import type { AuditStub } from "./audit-stub.ts";
+import type { EventHeader } from "./event-log.ts";
 import type { AgentName, TenantId, ThreadAddress, ThreadId } from "#shared/ids.ts";
 
 /** Who acts, as the gateway hands it on. */
@@ -259,7 +258,7 @@ export type StreamFrame =
   /** Replay is done; what follows is live. */
   | { readonly type: "caught_up"; readonly cursor: StreamCursor };
 
-export interface ThreadStub {
+export interface ThreadStub extends AuditStub {
   /** The platform's own way in: socket upgrades of the gateway only. 101, or a `Failure` as JSON. */
   fetch(request: Request): Promise<Response>;
   /** Keeps the hash of a ticket and whom it stands for, until its one use (P22). */
@@ -300,7 +299,6 @@ export interface ThreadStub {
     branch: string,
     idempotencyKey: string | null,
   ): Promise<Reply<Receipt>>;
-  /** Oldest first, by the seq of the request. */
   approvals(
     caller: Caller,
     page: PageRequest & { readonly state: "open" | "all" },
@@ -320,17 +318,6 @@ export interface ThreadStub {
   runs(caller: Caller, page: PageRequest): Promise<Reply<Page<RunView>>>;
   messages(caller: Caller, page: MessagePageRequest): Promise<Reply<Page<MessageView>>>;
   events(caller: Caller, page: PageRequest): Promise<Reply<Page<EventView>>>;
-  /** Stored rows for verification; callers with scope `audit`. */
-  export(caller: Caller, page: PageRequest): Promise<Reply<Page<RawEvent>>>;
-  /** What an export of this log holds now; callers with scope `audit`. */
-  auditBounds(caller: Caller): Promise<Reply<LogBounds>>;
-  /** Chain and signed heads of a bounded part behind `after`. The owner, or scope `audit`. */
-  verifyLog(caller: Caller, after: number): Promise<Reply<VerificationView>>;
-  /** Steps of a run behind seq `after`. The owner, or scope `audit`. */
-  explainRun(
-    caller: Caller,
-    request: PageRequest & { readonly runId: string },
-  ): Promise<Reply<ExplanationView>>;
   files(caller: Caller, prefix: string): Promise<Reply<readonly FileStat[]>>;
   readFile(
     caller: Caller,

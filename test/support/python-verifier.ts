@@ -3,13 +3,17 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Json } from "#shared/json.ts";
 
 const VERIFIER = join(import.meta.dirname, "../../scripts/verify_log.py");
 
 export const HAS_PYTHON = spawnSync("python3", ["--version"]).status === 0;
 
-/** One line a text: `ok ...` or `bad seq=N reason=...`. */
-export function verifyWithPython(texts: readonly string[]): readonly string[] {
+/** One line a text: `ok ...` or `bad seq=N reason=...`. `keys` is a JWKS that it trusts; without it those of the files. */
+export function verifyWithPython(
+  texts: readonly (string | Uint8Array)[],
+  keys: Json = null,
+): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-verify-"));
   try {
     const paths = texts.map((text, index) => {
@@ -17,7 +21,13 @@ export function verifyWithPython(texts: readonly string[]): readonly string[] {
       writeFileSync(path, text);
       return path;
     });
-    const { stdout } = spawnSync("python3", [VERIFIER, ...paths], { encoding: "utf8" });
+    const keyFile = join(folder, "keys.json");
+    if (keys !== null) writeFileSync(keyFile, JSON.stringify(keys));
+    const trust = keys === null ? [] : ["--keys", keyFile];
+    const { stdout } = spawnSync("python3", [VERIFIER, ...trust, ...paths], {
+      encoding: "utf8",
+      maxBuffer: 64 * 1024 * 1024,
+    });
     return stdout.trimEnd().split("\n");
   } finally {
     rmSync(folder, { recursive: true });
@@ -28,8 +38,8 @@ export function verifyWithPython(texts: readonly string[]): readonly string[] {
 export function flipBit(text: string, seq: number): string {
   return text
     .split("\n")
-    .map((line, index) => {
-      if (index !== seq) return line;
+    .map((line) => {
+      if (!line.endsWith(`"seq":${seq}}`)) return line;
       const event = JSON.parse(line) as { payload: string };
       const bytes = Buffer.from(event.payload, "base64");
       bytes[1] = (bytes[1] ?? 0) ^ 1;

@@ -25,9 +25,13 @@ export interface RunRecord {
   readonly acknowledged: readonly string[];
 }
 
+/** The lines of an export that are events: what a log holds, without when and by whom the file was written. */
+export function eventLines(text: string): readonly string[] {
+  return text.split("\n").filter((line) => line.startsWith('{"hash":'));
+}
+
 export function readExport(text: string): readonly LoggedEvent[] {
-  const [, ...lines] = text.trimEnd().split("\n");
-  return lines.map((line) => {
+  return eventLines(text).map((line) => {
     const stored = JSON.parse(line) as { header: string; hash: string; payload: string | null };
     const header = JSON.parse(stored.header) as EventHeader;
     const bytes = stored.payload === null ? null : Buffer.from(stored.payload, "base64");

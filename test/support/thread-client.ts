@@ -4,7 +4,7 @@ import { WebCryptoCheck } from "#adapters/signing/web-crypto-signing.ts";
 import { verifyAuditExport } from "#audit/verify-export.ts";
 import type { ThreadEventType } from "#kernel/events.ts";
 import type { EventView, MessageView, Page, RunView } from "#ports/thread-gateway.ts";
-import { fromUtf8, utf8, type Json } from "#shared/json.ts";
+import { fromUtf8, type Json } from "#shared/json.ts";
 import { threadPath, type Api } from "./api.ts";
 import { SseReader } from "./sse-reader.ts";
 
@@ -78,12 +78,8 @@ export class ThreadClient {
   }
   /** Null when the exported log verifies by itself. */
   async chainFault(): Promise<string | null> {
-    const content = utf8(await this.export());
-    const pieces = async function* (): AsyncGenerator<Uint8Array> {
-      yield content;
-    };
     const trust = { hasher: HASHER, check: new WebCryptoCheck(), keys: null };
-    const verified = await verifyAuditExport(pieces(), trust);
+    const verified = await verifyAuditExport(new Blob([await this.export()]).stream(), trust);
     return verified.ok ? null : `${verified.error.reason} at ${verified.error.seq}`;
   }
   /** Everything from the beginning, to the end of `runId` where one is given. */

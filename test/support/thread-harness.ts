@@ -55,6 +55,8 @@ export interface HarnessOptions {
   readonly clock?: ManualClock;
   /** Of its ids: threads of one tenant have different ones. */
   readonly seed?: number;
+  /** For tests of several logs: ids are minted alike in every harness. */
+  readonly logId?: string;
 }
 export interface Sending {
   readonly messageId?: string;
@@ -84,6 +86,7 @@ export class ThreadHarness {
   workspace: SqliteWorkspace;
   runs: RunsReader;
   readonly #ids: SeededIds;
+  readonly #logId: string | undefined;
   readonly #prices: Prices;
   #sent = 0;
 
@@ -104,6 +107,7 @@ export class ThreadHarness {
     };
     this.hooks = { ...DEFAULT_HOOKS, ...options.hooks };
     this.boundary = options.boundary ?? OPEN_BOUNDARY;
+    this.#logId = options.logId;
     this.#prices = options.prices ?? NO_PRICES;
     ({
       runtime: this.runtime,
@@ -260,7 +264,13 @@ export class ThreadHarness {
     const defaults = { ...this.address };
     const { log, blobs } = openNodeLog(
       THREAD_CATALOGUE,
-      { hasher: HASHER, ids: this.#ids, projections, defaults },
+      {
+        hasher: HASHER,
+        ids: this.#ids,
+        projections,
+        defaults,
+        ...(this.#logId === undefined ? {} : { logId: this.#logId }),
+      },
       database,
     );
     const workspace = new SqliteWorkspace({ sql: database, blobs, hasher: HASHER, clock });

@@ -18,12 +18,20 @@ export class MemoryObject extends Scope {
   });
 }
 
-/** User tokens are signed with it; deployments set their own. */
-const TOKEN_SECRET = "secret of the test build, 32 and more";
+/** User tokens and heads of logs are signed with them; deployments set their own. The key is that of RFC 8037, appendix A. */
+const SECRETS = {
+  HOLDFAST_TOKEN_SECRET: "secret of the test build, 32 and more",
+  HOLDFAST_SIGNING_KEY: JSON.stringify({
+    kty: "OKP",
+    crv: "Ed25519",
+    d: "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",
+    x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+  }),
+};
 
 export class AgentObject extends ThreadAgent {
   static override readonly compose = (env: Env): ThreadComposition => {
-    const own = composeThread(env, AGENTS, { clock: lab.clock });
+    const own = composeThread({ ...env, ...SECRETS }, AGENTS, { clock: lab.clock });
     return {
       ...own,
       ...lab.build,
@@ -47,9 +55,10 @@ export class LedgerObject extends BudgetObject {
 
 export default {
   fetch(request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
-    return composeApp({ ...env, HOLDFAST_TOKEN_SECRET: TOKEN_SECRET }, [
-      ...AGENTS,
-      ...lab.agents.values(),
-    ]).fetch(request, env, ctx);
+    return composeApp({ ...env, ...SECRETS }, [...AGENTS, ...lab.agents.values()]).fetch(
+      request,
+      env,
+      ctx,
+    );
   },
 } satisfies ExportedHandler<Env>;

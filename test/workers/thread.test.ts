@@ -16,6 +16,7 @@ import { deploy, lab } from "../support/lab.ts";
 import { ask, say, ScriptModel, type ScriptPart } from "../support/scripted-model.ts";
 import { NEWER_CATALOGUE, NEWER_MIGRATIONS, StoredThread } from "../support/stored-thread.ts";
 import { lastResults, StrictModel } from "../support/strict-model.ts";
+import { eventLines } from "../support/run-check.ts";
 import { ThreadClient } from "../support/thread-client.ts";
 
 let api: Api;
@@ -202,8 +203,7 @@ describe("commands", () => {
     const [input] = await thread.of("input.received");
     /** Everything the log holds, decoded. */
     const stored = async (): Promise<string> => {
-      const [, ...lines] = (await thread.export()).trimEnd().split("\n");
-      return lines
+      return eventLines(await thread.export())
         .map((line) => atob((JSON.parse(line) as { payload: string | null }).payload ?? ""))
         .join();
     };

@@ -36,7 +36,7 @@ export class WebCryptoCheck implements SignatureCheck {
     const signature = fromBase64Url(signed.signature);
     if (signature === null) return false;
     try {
-      const imported = await this.#import(key.x);
+      const imported = await this.#load(key.x);
       return await crypto.subtle.verify(
         ALGORITHM,
         imported,
@@ -49,7 +49,7 @@ export class WebCryptoCheck implements SignatureCheck {
     }
   }
 
-  #import(x: string): Promise<CryptoKey> {
+  #load(x: string): Promise<CryptoKey> {
     const known = this.#imported.get(x);
     if (known !== undefined) return known;
     const jwk = { kty: "OKP", crv: "Ed25519", x };
