@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { LoopReport } from "#kernel/events.ts";
 import type { Json } from "#shared/json.ts";
+import { KernelDriver } from "#test/support/kernel-driver.ts";
 import { ask, say, ScriptModel, type ScriptPart } from "#test/support/scripted-model.ts";
 import { ThreadHarness, type HarnessOptions } from "#test/support/thread-harness.ts";
 import { World } from "#test/support/world.ts";
@@ -208,7 +209,20 @@ describe("what passes", () => {
     expect(warnings(played)).toEqual([]);
   });
 
-  test("[B6] the same question in a new run, and after somebody has said something", async () => {
+  test("[B6] the same call after somebody has said something to the live run", () => {
+    const driver = new KernelDriver().create();
+    driver.send("is it there?");
+    for (let step = 0; step < 10; step += 1) {
+      if (step % 4 === 3) driver.send("look again", { delivery: "steer" });
+      driver.pumpAll();
+      driver.answer({ calls: [{ name: "look" }] });
+      driver.pumpAll();
+      driver.finishTool({ output: "no" });
+    }
+    expect(driver.types()).not.toContain("run.completed");
+  });
+
+  test("[B6] the same question in a new run", async () => {
     const world = new World();
     const look = world.tool("look", "read", () => "same");
     const model = new ScriptModel(
