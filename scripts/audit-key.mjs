@@ -1,5 +1,5 @@
 /**
- * `npm run -s audit:key`: a new key that signs chain heads, for `wrangler secret put HOLDFAST_SIGNING_KEY`.
+ * `npm run audit:key --silent`: a new key that signs chain heads, for `wrangler secret put HOLDFAST_SIGNING_KEY`.
  *
  * With `-- --retire FILE` (a JWK, or the key set of /.well-known/jwks.json) it prints instead what to put into
  * HOLDFAST_RETIRED_KEYS: the keys of the file as public keys that end in an hour, those that have ended as they are.
