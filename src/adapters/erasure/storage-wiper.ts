@@ -58,7 +58,8 @@ export class StorageWiper {
     for (let round = 0; round < LOG_ROUNDS; round += 1) {
       this.#sql.exec(`DELETE FROM ${FILLER}`);
       await this.#flush();
-      this.#fill(LOG_BYTES);
+      // Pages of the filler's own tree had room beside its zeros: what is free is filled once more.
+      this.#fill(round === 0 && isSmall ? target : LOG_BYTES);
       await this.#flush();
     }
     this.#sql.exec(`DROP TABLE ${FILLER}`);
@@ -69,10 +70,10 @@ export class StorageWiper {
   /** Copies go to new pages and free the old; zeros fill what is free; what comes back lies on pages of its own. */
   #rewrite(target: number): void {
     const schemas = CONTENT_TABLES.map((table) => this.#schemaOf(table));
-    for (const table of CONTENT_TABLES) {
+    // All copies before the first drop: a page that this very transaction frees keeps its bytes when it is used again.
+    for (const table of CONTENT_TABLES)
       this.#sql.exec(`CREATE TABLE ${FILLER}_${table} AS SELECT * FROM ${table}`);
-      this.#sql.exec(`DROP TABLE ${table}`);
-    }
+    for (const table of CONTENT_TABLES) this.#sql.exec(`DROP TABLE ${table}`);
     this.#createFiller();
     this.#fill(target);
     for (const [index, table] of CONTENT_TABLES.entries()) {
