@@ -48,8 +48,9 @@ const FILES = { recursive: true, withFileTypes: true } as const;
 function findings(): readonly string[] {
   return (
     readdirSync(server.stateDirectory, FILES)
-      // What the local server itself logs of requests is not the product's.
+      // What the local server itself logs and traces of requests is not the product's.
       .filter((entry) => entry.isFile() && entry.name !== "server.log")
+      .filter(({ parentPath }) => !parentPath.includes("observability"))
       .map(({ parentPath, name }) => join(parentPath, name))
       .flatMap((path) => {
         const times = readFileSync(path).toString("latin1").split(CANARY).length - 1;
