@@ -229,6 +229,7 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
   }
 
   async correctUsage(caller: Caller, late: LateUsage): Promise<Reply<Receipt>> {
+    await (await this[ACCESS].ready()).prices.refresh?.();
     return this[ACCESS].command(caller, (host) => {
       const scope = checkScope(caller, "operate");
       return scope.ok ? correctUsage(host, caller, late) : scope;
