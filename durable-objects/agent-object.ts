@@ -3,6 +3,7 @@
  *
  * Lifecycle, alarms and sockets are ./agent/thread-object.ts; who may ask is decided in ./agent/access.ts.
  */
+import type { LateUsage } from "#ports/spend.ts";
 import type { Receipt } from "#kernel/commands.ts";
 import type {
   Caller,
@@ -12,7 +13,6 @@ import type {
   EraseContent,
   ErasureView,
   FileUpload,
-  LateUsage,
   MessagePageRequest,
   PageRequest,
   Regenerate,

@@ -36,7 +36,10 @@ export function parseSigning(env: SigningEnv): Signing {
   const key = parseJwk(secret, hasher);
   const d = isJsonObject(secret) ? secret["d"] : undefined;
   if (key === null || typeof d !== "string" || fromBase64Url(d)?.byteLength !== SEED_BYTES)
-    throw invalid("HOLDFAST_SIGNING_KEY", "must be a private Ed25519 JWK: npm run audit:key --silent");
+    throw invalid(
+      "HOLDFAST_SIGNING_KEY",
+      "must be a private Ed25519 JWK: npm run audit:key --silent",
+    );
   if (retired.some(({ id }) => id === key.id))
     throw invalid("HOLDFAST_RETIRED_KEYS", "must not list the key that signs now");
   return { signer: new WebCryptoSigner({ keyId: key.id, x: key.x, d }), keys: [key, ...retired] };

@@ -4,11 +4,11 @@
  * The outbox delivers at least once. What was counted already is known by the cursor that moves with the rows, so a
  * delivery that comes again, or from two processes at once, adds nothing.
  */
+import type { SpendCheck } from "#ports/spend.ts";
 import type { ThreadEvents } from "#kernel/events.ts";
 import { rollUp, SPEND_EVENTS, toSpendId, type SpendEntry } from "#kernel/spend.ts";
 import type { EventLog, OutboxConsumer } from "#ports/event-log.ts";
 import type { SpendPlace, SpendStore } from "#ports/spend.ts";
-import type { SpendCheck } from "#ports/thread-gateway.ts";
 import { AppError } from "#shared/errors.ts";
 import { canonicalJson } from "#shared/json.ts";
 

@@ -5,6 +5,7 @@
  * first (Z4, Z5); a command answers after its events are durable (K1). A host whose runtime failed is replaced by a new
  * one, whose log has a newer epoch: that is the whole of recovery.
  */
+import type { SpendCheck } from "#ports/spend.ts";
 import { CachedPromotedAgents } from "#adapters/agent-versions/cached-promoted-agents.ts";
 import { SqliteCommandStore } from "#adapters/command-store/sqlite-command-store.ts";
 import {
@@ -29,7 +30,7 @@ import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { EventLog, OutboxConsumer } from "#ports/event-log.ts";
 import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { Prices } from "#ports/prices.ts";
-import type { Caller, Reply, SpendCheck } from "#ports/thread-gateway.ts";
+import type { Caller, Reply } from "#ports/thread-gateway.ts";
 import type { Tool } from "#ports/tool.ts";
 import { BranchHistory } from "#runner/branch-history.ts";
 import { OPEN_BOUNDARY, type HookThread } from "#runner/gate-hooks.ts";

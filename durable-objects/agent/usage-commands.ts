@@ -3,10 +3,11 @@
  *
  * Keeps B26: the first that comes is recorded, the same again is answered with the same receipt, other usage is refused.
  */
+import type { LateUsage } from "#ports/spend.ts";
 import type { Receipt } from "#kernel/commands.ts";
 import type { ThreadEvent } from "#kernel/events.ts";
 import { readProviderUsage } from "#ports/provider-usage.ts";
-import type { Caller, LateUsage, Reply } from "#ports/thread-gateway.ts";
+import type { Caller, Reply } from "#ports/thread-gateway.ts";
 import { toSettlement } from "#runner/pricing.ts";
 import { canonicalJson, type Json } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";

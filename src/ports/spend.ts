@@ -7,6 +7,7 @@
  */
 import type { SpendCounts, SpendEntry } from "#kernel/spend.ts";
 import type { AgentName, TenantId, ThreadId } from "#shared/ids.ts";
+import type { JsonObject } from "#shared/json.ts";
 
 export interface SpendPlace {
   readonly tenant: TenantId;
@@ -55,4 +56,22 @@ export interface SpendStore {
   /** As `add`, in place of everything the thread has. */
   replace(batch: SpendBatch): Promise<boolean>;
   sum(query: SpendQuery): Promise<readonly SpendGroup[]>;
+}
+
+/** What a provider says late about one attempt (B26). */
+export interface LateUsage {
+  /** Id of the attempt's intent: its idempotency key. */
+  readonly intent: string;
+  /** In the shape of whichever provider. */
+  readonly usage: JsonObject;
+}
+/** The thread's sums in the rollup against those of its log (B29). */
+export interface SpendCheck {
+  /** Up to which seq the thread is counted, and what that cost. */
+  readonly countedTo: number;
+  readonly micros: number;
+  readonly rows: number;
+  /** Rows of the rollup that were not what the log says. */
+  readonly differing: number;
+  readonly replaced: boolean;
 }

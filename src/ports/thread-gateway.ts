@@ -26,6 +26,7 @@ import type { LeaseStatement } from "./budget-ledger.ts";
 import type { FileStat } from "./workspace.ts";
 import type { AuditStub } from "./audit-stub.ts";
 import type { EventHeader } from "./event-log.ts";
+import type { LateUsage, SpendCheck } from "./spend.ts";
 import type { AgentName, TenantId, ThreadAddress, ThreadId } from "#shared/ids.ts";
 
 /** Who acts, as the gateway hands it on. */
@@ -199,23 +200,6 @@ export interface DecideApproval {
   readonly comment: string | null;
   /** For `answer` only, else null. */
   readonly answer: Json;
-}
-/** What a provider says late about one attempt (B26). */
-export interface LateUsage {
-  /** Id of the attempt's intent: its idempotency key. */
-  readonly intent: string;
-  /** In the shape of whichever provider. */
-  readonly usage: JsonObject;
-}
-/** The thread's sums in the rollup against those of its log (B29). */
-export interface SpendCheck {
-  /** Up to which seq the thread is counted, and what that cost. */
-  readonly countedTo: number;
-  readonly micros: number;
-  readonly rows: number;
-  /** Rows of the rollup that were not what the log says. */
-  readonly differing: number;
-  readonly replaced: boolean;
 }
 export interface FileUpload {
   readonly path: string;

@@ -1,7 +1,8 @@
 /** Cost through the API: what a run spent is in the rollup, exactly, and what nobody knew is known later. */
+import type { SpendCheck } from "#ports/spend.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { defineAgent } from "#authoring/define-agent.ts";
-import type { EventView, SpendCheck } from "#ports/thread-gateway.ts";
+import type { EventView } from "#ports/thread-gateway.ts";
 import { Api, threadPath } from "#test/support/api.ts";
 import { deploy, lab } from "#test/support/lab.ts";
 import { say, ScriptModel } from "#test/support/scripted-model.ts";

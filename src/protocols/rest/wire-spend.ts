@@ -1,6 +1,6 @@
 /** Documents of spend: groups of sums, the late usage of one call, and the check of a rollup (B23, B26 to B31). */
+import type { LateUsage, SpendCheck } from "#ports/spend.ts";
 import { z } from "@hono/zod-openapi";
-import type { LateUsage, SpendCheck } from "#ports/thread-gateway.ts";
 import { isAgentName, isMessageId, isThreadId } from "#shared/ids.ts";
 import { AnyJson } from "./wire.ts";
 
