@@ -149,6 +149,7 @@ export function composeApp(
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),
     versions,
+    ledgers: composeLedgers(env),
     spend: new D1SpendStore(env.DB),
     prices: { table: composePriceTable(env), overrides: new D1PriceOverrides(env.DB) },
     promoted: new CachedPromotedAgents(versions, clock),

@@ -74,6 +74,8 @@ function withAnswer(host: ThreadHost, run: RunView): RunView {
   if (run.endSeq === null) return withWaiting(host, run);
   const ended = { ...run, message: run.message ?? finishNotice(run.finish) };
   const event = host.log.get(run.endSeq);
+  if (event?.type === "run.failed" && event.payload?.budget !== undefined)
+    return { ...ended, budget: event.payload.budget };
   if (event?.type !== "run.completed" || event.payload === null) return ended;
   const { text, output, loop = null } = event.payload;
   const message = loop === null ? ended.message : loopNotice(loop);

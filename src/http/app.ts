@@ -36,6 +36,7 @@ export interface AppDeps
       | "auditExport"
       | "builder"
       | "inbox"
+      | "ledgers"
       | "prices"
       | "promoted"
       | "spend"

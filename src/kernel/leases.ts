@@ -32,8 +32,8 @@ export function covers(rest: Amounts, need: Amounts): boolean {
 }
 
 /** Follows from the log, so a process after a crash asks for the very lease that the one before it asked for (B46). */
-export function nextLeaseId(state: ThreadState, logId: string): string {
-  return `${logId}-l${state.leases}`;
+export function nextLeaseId(state: ThreadState, logId: string, after: number = 0): string {
+  return `${logId}-l${state.leases + after}`;
 }
 
 /** A lease belongs to one run, and not to one that waits for a person: what is left of it goes back (B44). */

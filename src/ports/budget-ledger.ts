@@ -142,6 +142,15 @@ export interface LedgerStub {
   events(page: PageRequest): Promise<Page<EventView>>;
 }
 
+/** A thread, as its ledger reaches it. */
+export interface LeaseHolderStub {
+  /**
+   * What became of a lease, asked by the tenant's ledger. First tells all that the log has to tell about leases; where the
+   * log does not hold this one and `decline` is set, records that it never will (B46). No caller: no route leads here.
+   */
+  askLease(leaseId: string, decline: boolean): Promise<LeaseStatement>;
+}
+
 export interface LedgerGateway {
   ledger(tenant: TenantId): LedgerStub;
 }

@@ -20,9 +20,10 @@ import type {
   ErasureTarget,
   LoopReport,
 } from "#kernel/events.ts";
+import type { BudgetStop } from "#kernel/amounts.ts";
 import type { Credential, StoredTicket } from "./key-store.ts";
 import type { OutputSpec } from "./model.ts";
-import type { LeaseStatement } from "./budget-ledger.ts";
+import type { LeaseHolderStub } from "./budget-ledger.ts";
 import type { FileStat } from "./workspace.ts";
 import type { AuditStub } from "./audit-stub.ts";
 import type { EventHeader } from "./event-log.ts";
@@ -77,6 +78,7 @@ export interface RunView {
   readonly finish: string | null;
   readonly reason: string | null;
   readonly message: string | null;
+  readonly budget?: BudgetStop | undefined;
   /** Of finish `loop_guard`: what went in circles (B4). */
   readonly loop: LoopReport | null;
   readonly text: string | null;
@@ -242,7 +244,7 @@ export type StreamFrame =
   /** Replay is done; what follows is live. */
   | { readonly type: "caught_up"; readonly cursor: StreamCursor };
 
-export interface ThreadStub extends AuditStub {
+export interface ThreadStub extends AuditStub, LeaseHolderStub {
   /** The platform's own way in: socket upgrades of the gateway only. 101, or a `Failure` as JSON. */
   fetch(request: Request): Promise<Response>;
   /** Keeps the hash of a ticket and whom it stands for, until its one use (P22). */
@@ -333,11 +335,6 @@ export interface ThreadStub extends AuditStub {
   correctUsage(caller: Caller, late: LateUsage): Promise<Reply<Receipt>>;
   /** Compares the thread's rollup with its log; `replace` mends it. Callers with scope `operate`. */
   checkSpend(caller: Caller, replace: boolean): Promise<Reply<SpendCheck>>;
-  /**
-   * What became of a lease, asked by the tenant's ledger. First tells all that the log has to tell about leases; where the
-   * log does not hold this one and `decline` is set, records that it never will (B46). No caller: no route leads here.
-   */
-  askLease(leaseId: string, decline: boolean): Promise<LeaseStatement>;
   /** Content-bearing erase of one event's payload; callers with scope `erase`. */
   erasePayload(caller: Caller, seq: number): Promise<Reply<{ readonly erased: number }>>;
 }

@@ -53,7 +53,7 @@ export class LeaseBudget implements BudgetHook {
     const lease = this.#usable(view);
     if (lease !== null && isCovered(lease, need, reservation))
       return { allow: true, reservation, leaseId: lease.leaseId };
-    return this.#ask(view, { lease, need, reservation });
+    return this.#ask(view, { lease, need, reservation, declined: [] });
   }
 
   /** What an outcome used is charged by the log itself. */
@@ -67,9 +67,9 @@ export class LeaseBudget implements BudgetHook {
   async #ask(view: ModelView, asked: Asked): Promise<Reserved | BudgetRefused> {
     const { thread } = this.#deps;
     const { state, runId } = view;
-    const { lease, need, reservation } = asked;
+    const { lease, need, reservation, declined } = asked;
     const { agent, thread: id, owner, logId } = thread;
-    const leaseId = lease?.leaseId ?? nextLeaseId(state, logId);
+    const leaseId = lease?.leaseId ?? nextLeaseId(state, logId, declined.length);
     const answer = await this.#reach({
       leaseId,
       holder: { agent, thread: id, run: runId, user: owner },
@@ -91,11 +91,15 @@ export class LeaseBudget implements BudgetHook {
       };
       // One that is past its time makes way: a thread has one lease.
       const past = lease === null && state.lease !== null ? [closeLease(state.lease)] : [];
-      return { allow: true, reservation, leaseId, drafts: [...past, grant] };
+      const never = declined.map((id) => declineLease(id));
+      return { allow: true, reservation, leaseId, drafts: [...past, ...never, grant] };
     }
     if (answer.stop !== null) return toRefusal(answer, view.route);
     // The ledger's day has ended before the thread's own clock said so.
-    return lease === null ? UNREACHED : this.#ask(view, { ...asked, lease: null });
+    if (lease !== null) return this.#ask(view, { ...asked, lease: null });
+    // One of yesterday that was granted and never recorded: it is declined beside the one that takes its place.
+    if (declined.length > 0) return UNREACHED;
+    return this.#ask(view, { ...asked, declined: [leaseId] });
   }
 
   /** Null when the ledger does not answer. Asking again is safe: a lease is named by its holder. */
@@ -120,6 +124,12 @@ interface Asked {
   readonly lease: LeaseState | null;
   readonly need: Amounts;
   readonly reservation: Reservation;
+  /** Leases that the ledger has ended before this log held them. */
+  readonly declined: readonly string[];
+}
+
+function declineLease(leaseId: string): ThreadDraft {
+  return { type: "lease.declined", payload: { declined: true }, scope: { leaseId } };
 }
 
 function worstCase({ reservation }: ModelView): Amounts {

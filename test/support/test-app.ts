@@ -24,6 +24,7 @@ import { ManualClock } from "./manual-clock.ts";
 import { MemoryApprovalInbox } from "./memory-approval-inbox.ts";
 import { MemoryDirectory } from "./memory-directory.ts";
 import { MemoryKeyStore } from "./memory-key-store.ts";
+import { NodeLedger } from "./node-ledger.ts";
 import { SeededIds } from "./seeded-ids.ts";
 
 export const TOKEN_SECRET = "a secret of tests that is long enough";
@@ -71,6 +72,8 @@ export function createTestApp(
   const { d1 } = createNodeD1();
   const versions = new D1AgentVersions(d1);
   const anchors = new D1AnchorStore(d1);
+  const ledger = new NodeLedger(clock);
+  const ledgers = { ledger: () => ledger };
   const spend = new D1SpendStore(d1);
   const overrides = new D1PriceOverrides(d1);
   const builder = createAgentBuilder({
@@ -85,6 +88,7 @@ export function createTestApp(
     directory,
     inbox,
     versions,
+    ledgers,
     spend,
     prices: { table: new PriceTable({ openaiCompatibleUrl: null }), overrides },
     promoted: new CachedPromotedAgents(versions, clock),

@@ -31,6 +31,7 @@ import type { RunView } from "#ports/thread-gateway.ts";
 import { DEFAULT_HOOKS } from "#runner/default-hooks.ts";
 import { NO_PRICES } from "./free-prices.ts";
 import { OPEN_BOUNDARY, type Boundary, type GateHooks } from "#runner/gate-hooks.ts";
+import type { Timers } from "#runner/timers.ts";
 import { LeaseBudget } from "#runner/lease-budget.ts";
 import { ThreadRuntime, type DriveResult, type SubmitRefusal } from "#runner/thread-runtime.ts";
 import { trusted, type ThreadAddress } from "#shared/ids.ts";
@@ -240,8 +241,16 @@ export class ThreadHarness {
   }
 
   #hooks(logId: string): GateHooks {
-    const { ledger, clock, timers, address } = this;
+    const { ledger, clock, address } = this;
     if (ledger === null) return this.hooks;
+    // Between two questions to a ledger no test has anything to do.
+    const timers: Timers = {
+      after: (_ms, fire) => {
+        void Promise.resolve().then(fire);
+        return () => undefined;
+      },
+      rest: () => undefined,
+    };
     const thread = { ...address, logId, timers, owner: "usr_1" };
     return { ...this.hooks, budget: new LeaseBudget({ thread, clock, ledger: () => ledger }) };
   }

@@ -9,6 +9,7 @@ import type { AgentManifest } from "#kernel/manifest.ts";
 import type { AgentBuilder, AgentVersions, PromotedAgents } from "#ports/agent-versions.ts";
 import type { ApprovalInbox } from "#ports/approval-inbox.ts";
 import type { AuditExport } from "#ports/audit-export.ts";
+import type { LedgerGateway } from "#ports/budget-ledger.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { Directory } from "#ports/directory.ts";
 import type { Hasher } from "#ports/hasher.ts";
@@ -34,6 +35,7 @@ export interface RestDeps {
   readonly subjects: SubjectGateway;
   readonly directory: Directory;
   readonly inbox: ApprovalInbox;
+  readonly ledgers: LedgerGateway;
   readonly spend: Pick<SpendStore, "sum">;
   readonly prices: {
     readonly table: Prices & { readonly version: string };

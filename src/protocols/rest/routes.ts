@@ -13,6 +13,7 @@ import { addFileRoutes } from "./routes-files.ts";
 import { addHaltRoutes } from "./routes-halt.ts";
 import { addBranchRoutes } from "./routes-branches.ts";
 import { addMessageRoutes, addRunRoutes } from "./routes-messages.ts";
+import { addBudgetRoutes } from "./routes-budgets.ts";
 import { addPriceRoutes } from "./routes-prices.ts";
 import { addSpendRoutes } from "./routes-spend.ts";
 import { addThreadRoutes } from "./routes-threads.ts";
@@ -42,6 +43,7 @@ export function createRestApi(deps: RestDeps): RestApi {
   addAuditRoutes(router, deps);
   addSpendRoutes(router, deps);
   addPriceRoutes(router, deps);
+  addBudgetRoutes(router, deps);
   closeRouter(router);
   api.openAPIRegistry.registerComponent("securitySchemes", "bearer", {
     type: "http",

@@ -16,6 +16,7 @@ import type {
   ThreadView,
 } from "#ports/thread-gateway.ts";
 import type { FileStat } from "#ports/workspace.ts";
+import type { BudgetStop } from "#kernel/amounts.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import { SCOPES } from "#auth/principal.ts";
 import { isAgentName, isMessageId, isRunId, isThreadId } from "#shared/ids.ts";
@@ -39,7 +40,7 @@ export const AgentNameParam = z
   .string()
   .refine(isAgentName)
   .openapi({ description: SLUG_RULE, example: "analyst" });
-const ThreadIdText = z
+export const ThreadIdText = z
   .string()
   .refine(isThreadId, { error: TOKEN_RULE })
   .openapi({ description: TOKEN_RULE });
@@ -254,6 +255,24 @@ export const LoopDoc = z
   })
   .openapi("LoopReport") satisfies z.ZodType<LoopReport>;
 
+const BudgetStopDoc = z
+  .object({
+    budgetId: z.string(),
+    scope: z.enum(["tenant", "agent", "user", "thread"]),
+    period: z.enum(["day", "month", "total"]),
+    unit: z.enum(["costMicros", "tokens", "steps", "wallMs"]),
+    limit: z.int(),
+    spent: z.int(),
+    leased: z.int(),
+    needed: z.int(),
+    cause: z.enum(["limit", "overrun", "price_unknown"]),
+    resetsAt: Millis.nullable(),
+  })
+  .openapi("BudgetStop", {
+    description:
+      "With reason `budget_exceeded` or `price_unknown`: which budget, and what it lacks.",
+  }) satisfies z.ZodType<BudgetStop>;
+
 export const RunDoc = z
   .object({
     runId: z.string(),
@@ -262,6 +281,7 @@ export const RunDoc = z
     reason: z.string().nullable(),
     message: z.string().nullable(),
     loop: LoopDoc.nullable().openapi({ description: "Of finish `loop_guard`: why." }),
+    budget: BudgetStopDoc.optional(),
     text: z.string().nullable(),
     output: AnyJson,
     steps: z.int(),

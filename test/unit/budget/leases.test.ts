@@ -235,6 +235,22 @@ describe("the ledger and its holders", () => {
   });
 });
 
+describe("a ledger that cannot be reached", () => {
+  test("[B54] ends the run as ledger_unavailable, and nothing is spent", async () => {
+    const { ledger, thread, model } = setup([say("one")]);
+    let asked = 0;
+    ledger.lease = () => {
+      asked += 1;
+      return Promise.reject(new Error("Durable Object reset because its code was updated."));
+    };
+    thread.send("go");
+    await thread.finish();
+    expect(thread.run("run_1")).toMatchObject({ status: "failed", reason: "ledger_unavailable" });
+    expect(asked).toBe(4);
+    expect(model.requests).toHaveLength(0);
+  });
+});
+
 describe("a crash at each boundary of grant, record, settle and close", () => {
   test("[B45][B46] leaves every micro-dollar counted once, and nothing blocked for good", async () => {
     for (let target = 1; ; target += 1) {

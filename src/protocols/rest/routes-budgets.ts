@@ -1,0 +1,98 @@
+/** Budgets of the tenant, what is spent and leased of them, and by whom (B40). */
+import { toCaller } from "#auth/principal.ts";
+import type { LedgerGateway } from "#ports/budget-ledger.ts";
+import { answer, type RestDeps } from "./context.ts";
+import { json } from "./responses.ts";
+import { addRoute, type Router } from "./route.ts";
+import { NoParams, NoQuery, pageOf, EventDoc, PageQuery } from "./wire.ts";
+import {
+  BudgetBody,
+  BudgetDoc,
+  BudgetListDoc,
+  BudgetParams,
+  LeaseListDoc,
+} from "./wire-budgets.ts";
+
+export function addBudgetRoutes(router: Router, { ledgers }: RestDeps): void {
+  addRoute(router, {
+    method: "get",
+    path: "/budgets",
+    id: "listBudgets",
+    tag: "budgets",
+    summary: "List budgets with what is spent, leased and left of each in its present window",
+    scope: "operate",
+    params: NoParams,
+    query: NoQuery,
+    responses: json(200, BudgetListDoc),
+    handle: async ({ principal }) =>
+      Response.json({ items: await ledgers.ledger(principal.tenant).budgets() }),
+  });
+  addRoute(router, {
+    method: "put",
+    path: "/budgets/{budget}",
+    id: "putBudget",
+    tag: "budgets",
+    summary:
+      "Set or replace a budget. What was spent in its window before counts; a stop is lifted",
+    scope: "operate",
+    params: BudgetParams,
+    query: NoQuery,
+    body: { schema: BudgetBody },
+    responses: json(200, BudgetDoc),
+    handle: async ({ c, principal, params, body }) => {
+      const { warnAtPercent, ...rest } = body;
+      const ascending = [...new Set(warnAtPercent)].toSorted((a, b) => a - b);
+      const spec = { ...rest, budgetId: params.budget, warnAtPercent: ascending };
+      const { id, tenant } = toCaller(principal);
+      return answer(c, await ledgers.ledger(tenant).putBudget(spec, id), (budget) => budget);
+    },
+  });
+  addRoute(router, {
+    method: "delete",
+    path: "/budgets/{budget}",
+    id: "deleteBudget",
+    tag: "budgets",
+    summary: "Delete a budget",
+    scope: "operate",
+    params: BudgetParams,
+    query: NoQuery,
+    responses: { 204: { description: "Deleted." } },
+    handle: async ({ c, principal, params }) => {
+      const deleted = await ledgers
+        .ledger(principal.tenant)
+        .deleteBudget(params.budget, principal.id);
+      return deleted.ok ? new Response(null, { status: 204 }) : answer(c, deleted, () => null);
+    },
+  });
+  addLedgerRoutes(router, ledgers);
+}
+
+function addLedgerRoutes(router: Router, ledgers: LedgerGateway): void {
+  addRoute(router, {
+    method: "get",
+    path: "/ledger/leases",
+    id: "listLeases",
+    tag: "budgets",
+    summary:
+      "List open leases: which run holds how much, since when, and when it was last heard of",
+    scope: "operate",
+    params: NoParams,
+    query: NoQuery,
+    responses: json(200, LeaseListDoc),
+    handle: async ({ principal }) =>
+      Response.json({ items: await ledgers.ledger(principal.tenant).leases() }),
+  });
+  addRoute(router, {
+    method: "get",
+    path: "/ledger/events",
+    id: "listLedgerEvents",
+    tag: "budgets",
+    summary: "Read the ledger's log: budgets set, leases, warnings, refusals and stops",
+    scope: "operate",
+    params: NoParams,
+    query: PageQuery,
+    responses: json(200, pageOf(EventDoc, "LedgerEventPage")),
+    handle: async ({ principal, query }) =>
+      Response.json(await ledgers.ledger(principal.tenant).events(query)),
+  });
+}

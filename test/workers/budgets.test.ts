@@ -1,0 +1,193 @@
+import { abortAllDurableObjects } from "cloudflare:test";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { defineAgent } from "#authoring/define-agent.ts";
+import type { BudgetView, LeaseView } from "#ports/budget-ledger.ts";
+import { Api } from "../support/api.ts";
+import { deploy, lab } from "../support/lab.ts";
+import { ScriptModel, type ScriptPart } from "../support/scripted-model.ts";
+import { ThreadClient } from "../support/thread-client.ts";
+
+/** 500 micro-dollars an output token: a call of 1,000 output tokens is $0.50 at most. */
+const PRICE = { version: "lab-2", inputMicrosPerMillion: 0, outputMicrosPerMillion: 500_000_000 };
+const DOLLAR = 1_000_000;
+const SCOPES = ["threads:read", "threads:write", "operate", "audit"];
+
+const spend = (micros: number): readonly ScriptPart[] => [
+  { text: "done" },
+  { finish: "stop", usage: { input: 10, output: micros / 500 } },
+];
+
+function start(name: string, model: ScriptModel): void {
+  const route = `lab/${name}`;
+  lab.models.set(route, model);
+  lab.prices.set(route, PRICE);
+  const limits = { maxCostMicros: null };
+  const settings = { maxOutputTokens: 1_000 };
+  deploy(
+    defineAgent({
+      name,
+      description: name,
+      instructions: "Go.",
+      model: route,
+      tools: [],
+      limits,
+      settings,
+    }),
+  );
+}
+
+async function budgetOf(api: Api): Promise<BudgetView> {
+  const { body } = await api.json<{ items: readonly BudgetView[] }>("GET", "/v1/budgets");
+  const [budget] = body.items;
+  if (budget === undefined) throw new Error("there is no budget");
+  return budget;
+}
+
+const put = (api: Api, limit: number, more = {}) =>
+  api.json("PUT", "/v1/budgets/money", {
+    scope: { kind: "tenant" },
+    period: "total",
+    unit: "costMicros",
+    limit,
+    ...more,
+  });
+
+async function costOf(threads: readonly ThreadClient[]): Promise<number> {
+  const events = await Promise.all(threads.map((thread) => thread.events()));
+  return events.flat().reduce((sum, { header }) => sum + (header.costMicros ?? 0), 0);
+}
+
+/** The outbox of every thread has told the ledger, and nothing is leased any more. */
+const atRest = (api: Api) =>
+  api.until(async () => {
+    const { body } = await api.json<{ items: readonly LeaseView[] }>("GET", "/v1/ledger/leases");
+    return body.items.length === 0 ? budgetOf(api) : null;
+  });
+
+beforeAll(() => {
+  lab.leases = true;
+});
+afterEach(() => {
+  lab.leases = true;
+});
+
+describe("budgets over REST", () => {
+  it("[B40] are set, listed and deleted with the scope operate, and by nobody else", async () => {
+    const api = await Api.service("budget-rest", SCOPES);
+    const weak = await Api.service("budget-rest", ["threads:read", "threads:write"]);
+    expect((await put(weak, 5)).status).toBe(403);
+    expect((await weak.json("GET", "/v1/budgets")).status).toBe(403);
+    expect(await put(api, 5 * DOLLAR, { warnAtPercent: [90, 50, 90] })).toMatchObject({
+      status: 200,
+      body: {
+        budgetId: "money",
+        limit: 5 * DOLLAR,
+        spent: 0,
+        left: 5 * DOLLAR,
+        status: "ok",
+        warnAtPercent: [50, 90],
+      },
+    });
+    expect(await put(api, -1)).toMatchObject({ status: 400, body: { code: "invalid_request" } });
+    const other = await Api.service("budget-other", SCOPES);
+    expect((await other.json("GET", "/v1/budgets")).body).toEqual({ items: [] });
+    expect((await api.json("DELETE", "/v1/budgets/money")).status).toBe(204);
+    expect((await api.json("DELETE", "/v1/budgets/money")).status).toBe(404);
+    expect((await api.json("GET", "/v1/budgets")).body).toEqual({ items: [] });
+  });
+});
+
+describe("D05: children of one budget that start in the same millisecond", () => {
+  async function prepared(tenant: string, child: ScriptModel) {
+    const api = await Api.service(tenant, SCOPES);
+    start(
+      `${tenant}-spender`,
+      new ScriptModel(
+        Array.from({ length: 20 }, () => spend(495_000)),
+        { by: "call" },
+      ),
+    );
+    start(`${tenant}-child`, child);
+    await put(api, 10 * DOLLAR);
+    // $9.90 spent through the same door, as twenty calls of $0.495.
+    const spender = new ThreadClient(api, `${tenant}-spender`, "root");
+    for (let call = 0; call < 20; call += 1) {
+      const run = await spender.ask("spend");
+      expect(run).toMatchObject({ status: "completed" });
+    }
+    expect(await atRest(api)).toMatchObject({ spent: 9_900_000, left: 100_000 });
+    const children = Array.from(
+      { length: 5 },
+      (_, index) => new ThreadClient(api, `${tenant}-child`, `c${index}`),
+    );
+    return { api, spender, children };
+  }
+
+  it("[D05] children: none can reserve its worst case, none makes a request, and the sum of leaves is the root", async () => {
+    const model = new ScriptModel([spend(5_000)], { by: "call" });
+    const { api, spender, children } = await prepared("d05a", model);
+    const runs = await Promise.all(children.map((child) => child.ask("go")));
+    expect(model.requests).toHaveLength(0);
+    for (const run of runs) {
+      expect(run).toMatchObject({
+        status: "failed",
+        reason: "budget_exceeded",
+        budget: {
+          budgetId: "money",
+          limit: 10 * DOLLAR,
+          spent: 9_900_000,
+          needed: 500_000,
+          resetsAt: null,
+        },
+      });
+    }
+    const budget = await atRest(api);
+    expect(budget.spent).toBeLessThanOrEqual(10 * DOLLAR);
+    expect(await costOf([spender, ...children])).toBe(budget.spent);
+  });
+
+  it("[D05] a parent that keeps spending sees what a running child has leased", async () => {
+    const model = new ScriptModel(
+      [[{ text: "slow" }, { hold: true }, { finish: "stop", usage: { input: 1, output: 200 } }]],
+      { by: "call" },
+    );
+    const api = await Api.service("d05b", SCOPES);
+    start("d05b-child", model);
+    start("d05b-parent", new ScriptModel([spend(5_000)], { by: "call" }));
+    await put(api, 600_000);
+    const child = new ThreadClient(api, "d05b-child", "c");
+    const parent = new ThreadClient(api, "d05b-parent", "p");
+    const running = await child.send("go");
+    await api.until(async () => (model.waiting === 1 ? true : null));
+    expect(await budgetOf(api)).toMatchObject({ spent: 0, leased: 500_000, left: 100_000 });
+    expect(await parent.ask("spend")).toMatchObject({
+      status: "failed",
+      reason: "budget_exceeded",
+    });
+    model.release();
+    expect(await child.ended(running)).toMatchObject({ status: "completed" });
+    expect(await atRest(api)).toMatchObject({ spent: 100_000, leased: 0, left: 500_000 });
+    expect(await parent.ask("spend")).toMatchObject({ status: "completed" });
+    const budget = await atRest(api);
+    expect(budget.spent).toBe(105_000);
+    expect(await costOf([child, parent])).toBe(budget.spent);
+  });
+
+  it("[D05] a child that crashes after its reservation is settled with it, once", async () => {
+    const model = new ScriptModel([[{ text: "cut" }, { hang: true }], spend(5_000)], {
+      by: "call",
+    });
+    const api = await Api.service("d05c", SCOPES);
+    start("d05c-child", model);
+    await put(api, 10 * DOLLAR);
+    const child = new ThreadClient(api, "d05c-child", "c");
+    const runId = await child.send("go");
+    await api.until(async () => (model.waiting === 1 ? true : null));
+    await abortAllDurableObjects();
+    expect(await child.ended(runId)).toMatchObject({ status: "completed" });
+    const budget = await atRest(api);
+    // What was reserved when it died counts as spent, and the answer that came in the end.
+    expect(budget).toMatchObject({ spent: 505_000, leased: 0 });
+    expect(await costOf([child])).toBe(budget.spent);
+  });
+});
