@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { LeaseReport } from "#ports/budget-ledger.ts";
 import type { RoutePrice } from "#ports/prices.ts";
 import { ledgerConsumer } from "#durable-objects/agent/leases.ts";
 import { CrashBoundary } from "#test/support/crash-boundary.ts";
@@ -6,6 +7,7 @@ import { ManualClock } from "#test/support/manual-clock.ts";
 import { budgetOf, NodeLedger } from "#test/support/node-ledger.ts";
 import { ask, say, ScriptModel, type ScriptPart } from "#test/support/scripted-model.ts";
 import { ThreadHarness, type HarnessOptions } from "#test/support/thread-harness.ts";
+import { trusted } from "#shared/ids.ts";
 import { World } from "#test/support/world.ts";
 
 /** 10 micro-dollars an output token, input free: a call of 1,000 output tokens reserves 10,000. */
@@ -232,6 +234,49 @@ describe("the ledger and its holders", () => {
     const put = await ledger.putBudget(budgetOf(1_000 * CALL), "key_1");
     expect(put.ok && put.value).toMatchObject({ spent: 3_000, leased: 16 * CALL });
     thread.runtime.abort("the test is over");
+  });
+});
+
+describe("reports", () => {
+  test("[B45] are totals: one that is old or comes twice changes nothing, also after the lease was closed", async () => {
+    const { ledger } = setup([]);
+    await ledger.putBudget(budgetOf(100 * CALL), "key_1");
+    const none = { costMicros: 0, tokens: 0, steps: 0, wallMs: 0 };
+    const at = (seq: number, costMicros: number) => ({
+      leaseId: "l0",
+      seq,
+      settled: { ...none, costMicros },
+      overrun: none,
+    });
+    await ledger.lease({
+      leaseId: "l0",
+      holder: { agent: trusted("helper"), thread: trusted("main"), run: "run_1", user: null },
+      epoch: 1,
+      seq: 1,
+      settled: none,
+      overrun: none,
+      closed: null,
+      need: { ...none, costMicros: CALL },
+      priced: true,
+    });
+    const spent = async (report: LeaseReport): Promise<number> => {
+      await ledger.report([report]);
+      return ledger.budget("money").spent;
+    };
+    expect(await spent({ type: "settled", ...at(10, 300) })).toBe(300);
+    expect(await spent({ type: "settled", ...at(5, 100) })).toBe(300);
+    expect(await spent({ type: "closed", ...at(20, 700) })).toBe(700);
+    expect(await spent({ type: "closed", ...at(20, 700) })).toBe(700);
+    expect(await spent({ type: "settled", ...at(15, 500) })).toBe(700);
+    const corrected = {
+      type: "corrected",
+      leaseId: "l0",
+      seq: 30,
+      delta: { ...none, costMicros: -200 },
+    } as const;
+    expect(await spent(corrected)).toBe(500);
+    expect(await spent(corrected)).toBe(500);
+    expect(ledger.budget("money").leased).toBe(0);
   });
 });
 
