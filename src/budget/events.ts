@@ -72,6 +72,5 @@ export interface LedgerEvents {
     readonly delta: Amounts;
   };
 }
-export type LedgerEventType = keyof LedgerEvents;
 export type LedgerEvent = StoredEvent<LedgerEvents>;
 export type LedgerDraft = Draft<LedgerEvents>;

@@ -16,7 +16,7 @@ import { evolveInput, evolvePin, evolveRun } from "./evolve-run.ts";
 import { evolveLease } from "./evolve-leases.ts";
 import { evolveModel, evolveUsage } from "./evolve-model.ts";
 import { evolveTool } from "./evolve-tools.ts";
-import { evolveContext, evolvePlan } from "./evolve-window.ts";
+import { evolveContext, evolvePlan, type EventOf } from "./evolve-window.ts";
 import { FRESH_LOOP } from "./loop-guard.ts";
 import { LogCorruption } from "./log-corruption.ts";
 import { dumpState, restoreState } from "./snapshot.ts";
@@ -59,18 +59,9 @@ export function evolve(state: ThreadState, event: ThreadEvent): ThreadState {
 function step(state: ThreadState, event: ThreadEvent): ThreadState {
   switch (event.type) {
     case "thread.created":
-      if (state.created)
-        throw new LogCorruption("thread_created_twice", event.header.seq, event.type);
-      return {
-        ...state,
-        created: true,
-        owner: event.payload?.owner ?? null,
-        title: event.payload?.title ?? null,
-      };
     case "thread.halted":
-      return { ...state, halt: toHalt(event.header, event.payload?.reason ?? null) };
     case "thread.resumed":
-      return { ...state, halt: null };
+      return evolveThread(state, event);
     case "state.set":
       return { ...state, shared: event.payload?.state ?? null };
     case "definition.pinned":
@@ -121,6 +112,27 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
     case "file.deleted":
       // The workspace is a projection of its own; the kernel only keeps the order.
       return state;
+  }
+}
+
+function evolveThread(
+  state: ThreadState,
+  event: EventOf<"thread.created" | "thread.halted" | "thread.resumed">,
+): ThreadState {
+  switch (event.type) {
+    case "thread.created":
+      if (state.created)
+        throw new LogCorruption("thread_created_twice", event.header.seq, event.type);
+      return {
+        ...state,
+        created: true,
+        owner: event.payload?.owner ?? null,
+        title: event.payload?.title ?? null,
+      };
+    case "thread.halted":
+      return { ...state, halt: toHalt(event.header, event.payload?.reason ?? null) };
+    case "thread.resumed":
+      return { ...state, halt: null };
   }
 }
 

@@ -201,16 +201,16 @@ describe("H01: knowing an id is not enough", () => {
 
   it("H01 [Z4] a thread without an owner is closed to everybody, its maker and services included", async () => {
     install(agent, new StrictModel([say("hello")]));
-    const thread4 = new ThreadClient(u1, agent, "s4");
-    await thread4.ask("mine");
-    const erased = await t1.json("POST", `${thread4.path}/events/1/erase`);
+    const orphan = new ThreadClient(u1, agent, "ownerless");
+    await orphan.ask("mine");
+    const erased = await t1.json("POST", `${orphan.path}/events/1/erase`);
     expect(erased).toMatchObject({ status: 200, body: { erased: 1 } });
     await abortAllDurableObjects();
     for (const who of [u1, u2, t1, t2]) {
-      const closed = await answer(who, { method: "GET", path: thread4.path });
+      const closed = await answer(who, { method: "GET", path: orphan.path });
       expect(closed).toEqual(await answer(who, { method: "GET", path: threadPath(agent, "s9") }));
     }
-    const sent = await u1.json("POST", `${thread4.path}/messages`, { text: "again" });
+    const sent = await u1.json("POST", `${orphan.path}/messages`, { text: "again" });
     expect(sent.status).toBe(404);
   });
 });
