@@ -84,7 +84,8 @@ export default defineConfig({
           name: "sigkill",
           include: ["test/crash/sigkill/**/*.test.ts"],
           testTimeout: 900_000,
-          hookTimeout: 120_000,
+          // A first start builds the Worker and its databases: a minute and more where the machine is shared.
+          hookTimeout: 400_000,
           fileParallelism: false,
         },
       },

@@ -1,14 +1,10 @@
 /** ThreadClient: one thread through the public API, with the reads that most tests want. */
-import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
-import { WebCryptoCheck } from "#adapters/signing/web-crypto-signing.ts";
-import { verifyAuditExport } from "#audit/verify-export.ts";
 import type { ThreadEventType } from "#kernel/events.ts";
 import type { EventView, MessageView, Page, RunView } from "#ports/thread-gateway.ts";
 import { fromUtf8, type Json } from "#shared/json.ts";
 import { threadPath, type Api } from "./api.ts";
+import { exportFault } from "./export-fault.ts";
 import { SseReader } from "./sse-reader.ts";
-
-const HASHER = new NodeHasher();
 
 export type Payload = { readonly [key: string]: Json };
 
@@ -78,9 +74,7 @@ export class ThreadClient {
   }
   /** Null when the exported log verifies by itself. */
   async chainFault(): Promise<string | null> {
-    const trust = { hasher: HASHER, check: new WebCryptoCheck(), keys: null };
-    const verified = await verifyAuditExport(new Blob([await this.export()]).stream(), trust);
-    return verified.ok ? null : `${verified.error.reason} at ${verified.error.seq}`;
+    return exportFault(await this.export());
   }
   /** Everything from the beginning, to the end of `runId` where one is given. */
   stream(runId?: string, lastId?: string): Promise<SseReader> {

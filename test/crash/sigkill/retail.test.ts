@@ -6,12 +6,11 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
-import { verifyExport } from "#audit/export.ts";
 import { isJsonObject, type Json } from "#shared/json.ts";
 import { CrashClient, createFollowing } from "../../support/crash-client.ts";
 import { messageOf } from "../../support/crash-script.ts";
 import { createDevServer, type DevServer } from "../../support/dev-server.ts";
+import { exportFault } from "../../support/export-fault.ts";
 import { Outside, type Moment, type Play, type Point } from "../../support/outside.ts";
 import { serveDesk } from "../../support/retail/http-desk.ts";
 import { RetailShop } from "../../support/retail/shop.ts";
@@ -88,7 +87,7 @@ describe.skipIf(tasks.length === 0)(
       expect(answered, run).toEqual(asked);
       expect(new Set(answered).size, run).toBe(answered.length);
       expect(outside.refused, run).toEqual([]);
-      expect(verifyExport(await client.export(run), new NodeHasher()).ok, run).toBe(true);
+      expect(await exportFault(await client.export(run)), run).toBeNull();
     };
 
     it.each([
