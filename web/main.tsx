@@ -5,6 +5,7 @@ import "./style/base.css";
 import "./style/layout.css";
 import "./style/message.css";
 import "./style/panel.css";
+import "./style/record.css";
 import { applyTheme, savedTheme } from "./app/theme.ts";
 
 applyTheme(savedTheme());

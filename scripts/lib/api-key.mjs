@@ -13,7 +13,6 @@ export const SCOPES = [
   "operate",
   "audit",
   "erase",
-  "operate",
   "admin",
 ];
 const SERVICE_SCOPES = SCOPES.slice(0, 6);

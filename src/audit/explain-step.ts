@@ -30,7 +30,8 @@ export function toNote(event: ThreadEvent): EventNote {
 
 function toCost({ header }: ThreadEvent): CostView {
   const { costMicros, costKind, priceVersion, leaseId } = header;
-  return { micros: costMicros ?? 0, kind: costKind, priceVersion, leaseId };
+  const isUnknown = costMicros === null && costKind !== null;
+  return { micros: isUnknown ? null : (costMicros ?? 0), kind: costKind, priceVersion, leaseId };
 }
 
 interface CallParts {

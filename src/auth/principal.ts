@@ -14,7 +14,6 @@ export const SCOPES = [
   "operate",
   "audit",
   "erase",
-  "operate",
   "admin",
 ] as const;
 export type Scope = (typeof SCOPES)[number];

@@ -65,7 +65,8 @@ export interface EventNote extends EventPlace {
   readonly erased: boolean;
 }
 export interface CostView {
-  readonly micros: number;
+  /** Null where nobody knew the price (B23): 0 would read as free. */
+  readonly micros: number | null;
   readonly kind: "normal" | "recovery" | "estimated" | null;
   readonly priceVersion: string | null;
   readonly leaseId: string | null;

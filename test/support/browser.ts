@@ -67,6 +67,19 @@ export class Tab {
     return tab;
   }
 
+  /** Signed in by the service key itself, as who runs the server would be: users never have the scope `operate`. */
+  static async openAsOperator(
+    context: BrowserContext,
+    server: DevServer,
+    path: string,
+  ): Promise<Tab> {
+    const tab = new Tab(await context.newPage());
+    await tab.page.goto(`${server.url}/#token=${server.key}`);
+    await tab.page.getByRole("link", { name: "New conversation" }).waitFor();
+    await tab.page.goto(`${server.url}/${path}`);
+    return tab;
+  }
+
   get menu(): Locator {
     return this.page.getByRole("button", { name: "Conversations" });
   }

@@ -1,13 +1,16 @@
 /**
  * Entry of the build that the page is tested against: the product's own composition with one agent more, whose model does
  * what the message says. `slow N`: N words, 40 ms each. `mails TO TO TO`: as many calls at once, each to be approved. `ask`: a
- * question with a schema. `table`: Markdown. `fail`: a run that fails. After results it names them.
+ * question with a schema. `table`: Markdown. `fail`: a run that fails. `again`: the same call, over and over. `plan`: a plan.
+ * After results it names them. The agent `unpriced` does the same over a route that nobody has priced; `limited` too, and has
+ * a limit in money.
  */
 import { AGENTS } from "#agents/registry.generated.ts";
 import { defineAgent } from "#authoring/define-agent.ts";
 import { ThreadAgent } from "#durable-objects/agent-object.ts";
 import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
 import type { Model, ModelPart, ModelRequest } from "#ports/model.ts";
+import type { Prices } from "#ports/prices.ts";
 import { AppError } from "#shared/errors.ts";
 import { BudgetObject } from "#durable-objects/ledger-object.ts";
 import { composeApp, composeLedger, composeThread } from "#src/composition.ts";
@@ -15,11 +18,12 @@ import type { Env } from "#src/env.ts";
 import { askHuman } from "#tools/ask-human.ts";
 import { ls } from "#tools/ls.ts";
 import { sendEmail } from "#tools/send-email.ts";
-import { FREE_PRICES } from "#test/support/free-prices.ts";
+import { updatePlan } from "#tools/update-plan.ts";
 
 export { MemoryObject } from "#durable-objects/memory-object.ts";
 
 const ROUTE = "test/obeys";
+const UNPRICED_ROUTE = "test/unpriced";
 const USAGE = {
   inputTokens: 3,
   cachedInputTokens: null,
@@ -47,14 +51,24 @@ const QUESTION = {
   },
 };
 
+const PLAN = {
+  items: [
+    { text: "Read the figures", status: "done" },
+    { text: "Add them up", status: "active" },
+    { text: "Write the summary", status: "pending" },
+  ],
+};
+
 const obeys: Model = {
   route: ROUTE,
   async *stream(request, { signal }) {
     const [verb = "", ...rest] = lastUserText(request).split(" ");
     const results = lastResults(request);
-    if (results.length > 0) yield* say(`Results: ${results.join("; ")}`);
+    if (verb === "again") yield* call([{ name: "ls", args: {} }]);
+    else if (results.length > 0) yield* say(`Results: ${results.join("; ")}`);
     else if (verb === "mails") yield* call(rest.map(toMail));
     else if (verb === "ask") yield* call([{ name: "ask_human", args: QUESTION }]);
+    else if (verb === "plan") yield* call([{ name: "update_plan", args: PLAN }]);
     else if (verb === "table") yield* say(TABLE);
     else if (verb === "fail") throw new AppError("model_rejected", "The model says no.");
     else if (verb === "slow") {
@@ -105,16 +119,49 @@ const AGENT = defineAgent({
   description: "Does what the message says.",
   instructions: "Do what the message says.",
   model: ROUTE,
-  tools: [sendEmail, askHuman, ls],
+  tools: [sendEmail, askHuman, ls, updatePlan],
 });
+const UNPRICED = defineAgent({
+  name: "unpriced",
+  description: "Does what the message says, and nobody knows what it costs.",
+  instructions: "Do what the message says.",
+  model: UNPRICED_ROUTE,
+  tools: [ls],
+  limits: { maxCostMicros: null },
+});
+const LIMITED = defineAgent({
+  name: "limited",
+  description: "May spend some money, over a route whose price nobody knows.",
+  instructions: "Do what the message says.",
+  model: UNPRICED_ROUTE,
+  tools: [ls],
+  limits: { maxCostMicros: 1_000 },
+});
+const OBEYING = [AGENT, UNPRICED, LIMITED];
+const ROUTES: ReadonlyMap<string, Model> = new Map([
+  [ROUTE, obeys],
+  [UNPRICED_ROUTE, { ...obeys, route: UNPRICED_ROUTE }],
+]);
+const toPrice = (micros: number) => ({
+  version: "test",
+  inputMicrosPerMillion: micros,
+  outputMicrosPerMillion: micros,
+});
+/** A dollar a million tokens over the route of this file, nothing over those of the product. */
+const PRICES: Prices = {
+  price(route) {
+    if (route === UNPRICED_ROUTE) return null;
+    return toPrice(route === ROUTE ? 1_000_000 : 0);
+  },
+};
 
 export class AgentObject extends ThreadAgent {
   static override readonly compose = (env: Env): ThreadComposition => {
-    const own = composeThread(env, [...AGENTS, AGENT]);
+    const own = composeThread(env, [...AGENTS, ...OBEYING]);
     return {
       ...own,
-      prices: () => FREE_PRICES,
-      models: { resolve: (route) => (route === ROUTE ? obeys : own.models.resolve(route)) },
+      prices: () => PRICES,
+      models: { resolve: (route) => ROUTES.get(route) ?? own.models.resolve(route) },
     };
   };
 }
@@ -126,6 +173,6 @@ export class LedgerObject extends BudgetObject {
 
 export default {
   fetch(request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
-    return composeApp(env, [...AGENTS, AGENT]).fetch(request, env, ctx);
+    return composeApp(env, [...AGENTS, ...OBEYING]).fetch(request, env, ctx);
   },
 } satisfies ExportedHandler<Env>;

@@ -6,10 +6,16 @@ import type {
   Branch,
   Decision,
   Delivery,
+  Explanation,
+  InboxItem,
+  Me,
   Place,
   Run,
+  SpendGroup,
+  SpendItem,
   Thread,
   ThreadItem,
+  Verification,
   WorkspaceFile,
 } from "./types.ts";
 
@@ -23,6 +29,12 @@ export interface ThreadData {
   readonly approvals: readonly Approval[];
   readonly files: readonly WorkspaceFile[];
   readonly branches: readonly Branch[];
+}
+
+/** What is asked of the sums of spend: by what, and from which day (UTC) on. */
+export interface SpendRequest {
+  readonly groupBy: SpendGroup;
+  readonly from: string | null;
 }
 
 const at = ({ agent, thread }: Place): string => `/agents/${agent}/threads/${thread}`;
@@ -43,6 +55,10 @@ export class Api {
 
   async agents(): Promise<readonly Agent[]> {
     return (await this.#json<{ items: readonly Agent[] }>("/agents")).items;
+  }
+
+  me(): Promise<Me> {
+    return this.#json("/me");
   }
 
   threads(after: string | null): Promise<Page<ThreadItem, string>> {
@@ -100,6 +116,32 @@ export class Api {
     const path = `${at(place)}/approvals/${approvalId}/decision`;
     await this.#call(path, { method: "POST", json: decision });
   }
+  /** What waits in all conversations; at most as many as one page holds. */
+  inbox(): Promise<Page<InboxItem, string>> {
+    return this.#json("/approvals?limit=200");
+  }
+  async halt(place: Place, reason: string): Promise<void> {
+    const json = reason === "" ? {} : { reason };
+    await this.#call(`${at(place)}/halt`, { method: "POST", json });
+  }
+  async resume(place: Place): Promise<void> {
+    await this.#call(`${at(place)}/resume`, { method: "POST", json: {} });
+  }
+
+  /** Some steps of a run; `next` of the answer goes on. */
+  explain(place: Place, run: string, after: number): Promise<Explanation> {
+    return this.#json(`${at(place)}/runs/${run}/explain?after=${after}`);
+  }
+  verify(place: Place, after: number): Promise<Verification> {
+    return this.#json(`${at(place)}/verify?after=${after}`);
+  }
+  spend(request: SpendRequest): Promise<Page<SpendItem, string>> {
+    return this.#json(`/spend?${toQuery(request)}&limit=1000`);
+  }
+  async spendCsv(request: SpendRequest): Promise<Blob> {
+    return (await this.#call(`/spend.csv?${toQuery(request)}`)).blob();
+  }
+
   async selectBranch(place: Place, branch: string): Promise<void> {
     await this.#call(`${at(place)}/branches/${branch}/select`, { method: "POST" });
   }
@@ -117,4 +159,8 @@ export class Api {
   async deleteFile(place: Place, path: string): Promise<void> {
     await this.#call(`${at(place)}/files/${filePath(path)}`, { method: "DELETE" });
   }
+}
+
+function toQuery({ groupBy, from }: SpendRequest): string {
+  return `group_by=${groupBy}${from === null ? "" : `&from=${from}`}`;
 }

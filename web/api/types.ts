@@ -4,15 +4,25 @@ import type {
   AgentDoc,
   BranchDoc,
   FileDoc,
+  PrincipalDoc,
   ProblemDoc,
   RunDoc,
   ThreadDoc,
   ThreadListItemDoc,
 } from "#protocols/rest/wire.ts";
-import type { ApprovalDoc } from "#protocols/rest/wire-approvals.ts";
+import type { ApprovalDoc, InboxItemDoc } from "#protocols/rest/wire-approvals.ts";
+import type { ExplanationDoc, VerificationDoc } from "#protocols/rest/wire-audit.ts";
+import type { SpendItemDoc } from "#protocols/rest/wire-spend.ts";
 
 export type Agent = z.output<typeof AgentDoc>;
 export type Approval = z.output<typeof ApprovalDoc>;
+export type InboxItem = z.output<typeof InboxItemDoc>;
+export type Explanation = z.output<typeof ExplanationDoc>;
+export type ExplainedStep = Explanation["steps"][number];
+export type Verification = z.output<typeof VerificationDoc>;
+export type SpendItem = z.output<typeof SpendItemDoc>;
+export type SpendGroup = "day" | "agent" | "model" | "tool" | "user";
+export type Me = z.output<typeof PrincipalDoc>;
 export type Branch = z.output<typeof BranchDoc>;
 export type WorkspaceFile = z.output<typeof FileDoc>;
 export type Problem = z.output<typeof ProblemDoc>;

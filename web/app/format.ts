@@ -3,10 +3,41 @@ const MICROS = 1_000_000;
 
 /** Null is a cost that nobody knows: never $0. */
 export function formatCost(micros: number | null): string {
-  if (micros === null) return "cost unknown";
+  if (micros === null) return "price unknown";
   const dollars = micros / MICROS;
   if (micros === 0) return "$0";
   return `$${dollars.toFixed(dollars < 0.01 ? 6 : dollars < 1 ? 4 : 2)}`;
+}
+
+export interface Cost {
+  /** Of the calls whose price is known; null where there is none. */
+  readonly costMicros: number | null;
+  readonly recoveryMicros: number;
+  readonly estimatedMicros: number;
+  /** Model calls whose price nobody knows. */
+  readonly unpriced: number;
+}
+
+/** What nobody knows is said, and never shown as nothing (B23). */
+export function formatKnownCost({
+  costMicros,
+  unpriced,
+}: Pick<Cost, "costMicros" | "unpriced">): string {
+  if (unpriced === 0) return formatCost(costMicros);
+  if (costMicros === null || costMicros === 0) return "price unknown";
+  const unknown = unpriced === 1 ? "1 call" : `${unpriced} calls`;
+  return `${formatCost(costMicros)} + price of ${unknown} unknown`;
+}
+
+export function sumCosts(costs: readonly Cost[]): Cost {
+  const sum = (of: (cost: Cost) => number): number =>
+    costs.reduce((total, cost) => total + of(cost), 0);
+  return {
+    costMicros: sum(({ costMicros }) => costMicros ?? 0),
+    recoveryMicros: sum(({ recoveryMicros }) => recoveryMicros),
+    estimatedMicros: sum(({ estimatedMicros }) => estimatedMicros),
+    unpriced: sum(({ unpriced }) => unpriced),
+  };
 }
 
 export function formatBytes(bytes: number): string {

@@ -1,10 +1,16 @@
-/** Where the page is: `#/agent` for a new conversation, `#/agent/thread` for one that exists. A reload stays there. */
+/**
+ * Where the page is: `#/agent` for a new conversation, `#/agent/thread` for one that exists; without the slash, so that no
+ * agent's name is in the way, what is of all conversations. A reload stays there.
+ */
 import { useSyncExternalStore } from "react";
 
 export interface Route {
   readonly agent: string | null;
   readonly thread: string | null;
+  readonly view: View | null;
 }
+export type View = "spend" | "approvals";
+const VIEWS: readonly View[] = ["spend", "approvals"];
 
 function subscribe(listener: () => void): () => void {
   addEventListener("hashchange", listener);
@@ -14,7 +20,8 @@ function subscribe(listener: () => void): () => void {
 export function useRoute(): Route {
   const hash = useSyncExternalStore(subscribe, () => location.hash);
   const [, agent, thread] = /^#\/([^/]+)(?:\/([^/]+))?$/.exec(hash) ?? [];
-  return { agent: agent ?? null, thread: thread ?? null };
+  const view = VIEWS.find((name) => hash === `#${name}`) ?? null;
+  return { agent: agent ?? null, thread: thread ?? null, view };
 }
 
 export function routeTo(agent: string, thread?: string): string {

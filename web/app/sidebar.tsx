@@ -2,14 +2,17 @@
 import { useEffect, useRef, type ReactNode } from "react";
 import type { Agent, Place, ThreadItem } from "../api/types.ts";
 import { formatAgo } from "./format.ts";
-import { Icon, IconButton, Logo } from "./icon.tsx";
-import { routeTo } from "./route.ts";
+import { Icon, IconButton, Logo, type IconName } from "./icon.tsx";
+import { routeTo, type View } from "./route.ts";
 import { ThemePicker } from "./theme-picker.tsx";
 import type { Threads } from "./use-threads.ts";
 
 interface Props {
   readonly agent: Agent;
   readonly place: Place | null;
+  readonly view: View | null;
+  /** How much waits for a decision. */
+  readonly waiting: number;
   readonly threads: Threads;
   readonly open: boolean;
   readonly onClose: () => void;
@@ -17,7 +20,7 @@ interface Props {
 }
 
 export function Sidebar(props: Props): ReactNode {
-  const { agent, place, threads, open, onClose, onSignOut } = props;
+  const { agent, place, view, waiting, threads, open, onClose, onSignOut } = props;
   const first = useRef<HTMLAnchorElement>(null);
   useEffect(() => {
     if (open) first.current?.focus();
@@ -46,6 +49,15 @@ export function Sidebar(props: Props): ReactNode {
         <a ref={first} className="button button-wide" href={routeTo(agent.name)} onClick={onClose}>
           <Icon name="plus" /> New conversation
         </a>
+        <ul className="views">
+          <ViewLink view="approvals" current={view} icon="person" onClick={onClose}>
+            Waiting for you
+            {waiting > 0 && <span className="count count-strong">{waiting}</span>}
+          </ViewLink>
+          <ViewLink view="spend" current={view} icon="coins" onClick={onClose}>
+            Spend
+          </ViewLink>
+        </ul>
         <ThreadList place={place} threads={threads} />
         <div className="sidebar-foot">
           <ThemePicker />
@@ -56,6 +68,28 @@ export function Sidebar(props: Props): ReactNode {
         </div>
       </nav>
     </>
+  );
+}
+
+function ViewLink(props: {
+  readonly view: View;
+  readonly current: View | null;
+  readonly icon: IconName;
+  readonly onClick: () => void;
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <li>
+      <a
+        className="view-link"
+        href={`#${props.view}`}
+        aria-current={props.view === props.current ? "page" : undefined}
+        onClick={props.onClick}
+      >
+        <Icon name={props.icon} />
+        {props.children}
+      </a>
+    </li>
   );
 }
 

@@ -2,7 +2,10 @@
 import { useCallback, useEffect, useState, type ReactNode } from "react";
 import type { Api } from "../api/api.ts";
 import { toMessage } from "../api/http.ts";
-import type { Agent } from "../api/types.ts";
+import type { Agent, Me } from "../api/types.ts";
+import { InboxView } from "../inbox/inbox-view.tsx";
+import { useInbox } from "../inbox/use-inbox.ts";
+import { SpendView } from "../spend/spend-view.tsx";
 import { Conversation } from "../thread/conversation.tsx";
 import { Start } from "../thread/start.tsx";
 import { useRoute } from "./route.ts";
@@ -18,9 +21,17 @@ export function Workspace({ api, onSignOut }: Props): ReactNode {
   const { agents, error, retry } = useAgents(api);
   const route = useRoute();
   const threads = useThreads(api);
+  const me = useMe(api);
+  const [changes, setChanges] = useState(0);
+  const inbox = useInbox(api, `${route.thread ?? ""} ${route.view ?? ""} ${changes}`);
   const [sidebarOpen, setSidebarOpen] = useState(false);
+  const reloadThreads = threads.reload;
+  const onChanged = useCallback(() => {
+    reloadThreads();
+    setChanges((count) => count + 1);
+  }, [reloadThreads]);
   const closeSidebar = useCallback(() => setSidebarOpen(false), []);
-  useEffect(closeSidebar, [route.agent, route.thread, closeSidebar]);
+  useEffect(closeSidebar, [route.agent, route.thread, route.view, closeSidebar]);
 
   if (error !== null) return <Unavailable message={error} onRetry={retry} onSignOut={onSignOut} />;
   if (agents === null) return <main className="centred muted">Loading …</main>;
@@ -37,12 +48,16 @@ export function Workspace({ api, onSignOut }: Props): ReactNode {
       <Sidebar
         agent={agent}
         place={place}
+        view={route.view}
+        waiting={inbox.items?.length ?? 0}
         threads={threads}
         open={sidebarOpen}
         onClose={closeSidebar}
         onSignOut={onSignOut}
       />
-      {place === null ? (
+      {route.view === "spend" && <SpendView api={api} onOpenSidebar={openSidebar} />}
+      {route.view === "approvals" && <InboxView inbox={inbox} onOpenSidebar={openSidebar} />}
+      {route.view === null && place === null && (
         <Start
           api={api}
           agents={agents}
@@ -50,14 +65,16 @@ export function Workspace({ api, onSignOut }: Props): ReactNode {
           onOpenSidebar={openSidebar}
           onCreated={threads.reload}
         />
-      ) : (
+      )}
+      {place !== null && (
         <Conversation
           key={`${place.agent}/${place.thread}`}
           api={api}
           agent={agent}
           place={place}
+          me={me}
           onOpenSidebar={openSidebar}
-          onChanged={threads.reload}
+          onChanged={onChanged}
         />
       )}
     </div>
@@ -68,6 +85,13 @@ export function Workspace({ api, onSignOut }: Props): ReactNode {
 function focusComposer(event: { preventDefault(): void }): void {
   event.preventDefault();
   document.getElementById("composer")?.focus();
+}
+
+/** Null until it is read, and where it cannot be: then nothing is offered that only some may do. */
+function useMe(api: Api): Me | null {
+  const [me, setMe] = useState<Me | null>(null);
+  useEffect(() => void api.me().then(setMe, () => setMe(null)), [api]);
+  return me;
 }
 
 function useAgents(api: Api) {

@@ -1,10 +1,12 @@
 /** The workspace of this conversation: what was uploaded and what the agent wrote. */
-import { useEffect, useRef, useState, type ReactNode } from "react";
+import { useRef, useState, type ReactNode } from "react";
 import { toMessage } from "../api/http.ts";
 import type { WorkspaceFile } from "../api/types.ts";
 import { formatAgo, formatBytes } from "../app/format.ts";
 import { IconButton } from "../app/icon.tsx";
 import { Notice } from "../app/notice.tsx";
+import { saveAs } from "../app/save-as.ts";
+import { SidePanel } from "../app/side-panel.tsx";
 
 interface Props {
   readonly files: readonly WorkspaceFile[] | null;
@@ -18,48 +20,42 @@ export function FilesPanel(props: Props): ReactNode {
   const { files, onUpload, onDownload, onDelete, onClose } = props;
   const [error, setError] = useState<string | null>(null);
   const input = useRef<HTMLInputElement>(null);
-  const panel = useRef<HTMLElement>(null);
-  useEffect(() => panel.current?.focus(), []);
   async function download(path: string): Promise<void> {
     try {
       setError(null);
-      saveAs(await onDownload(path), path);
+      saveAs(await onDownload(path), path.split("/").at(-1) ?? path);
     } catch (reason) {
       setError(toMessage(reason));
     }
   }
   return (
-    <aside
-      ref={panel}
-      className="files"
-      aria-label="Files"
-      tabIndex={-1}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") onClose();
-      }}
+    <SidePanel
+      title="Files"
+      closeLabel="Close the files"
+      onClose={onClose}
+      actions={
+        <>
+          <button
+            type="button"
+            className="button button-small"
+            onClick={() => input.current?.click()}
+          >
+            Upload
+          </button>
+          <input
+            ref={input}
+            type="file"
+            multiple
+            hidden
+            aria-label="Files to upload here"
+            onChange={(event) => {
+              onUpload([...(event.target.files ?? [])]);
+              event.target.value = "";
+            }}
+          />
+        </>
+      }
     >
-      <header className="bar">
-        <h2 className="bar-title">Files</h2>
-        <button
-          type="button"
-          className="button button-small"
-          onClick={() => input.current?.click()}
-        >
-          Upload
-        </button>
-        <IconButton icon="close" label="Close the files" onClick={onClose} />
-        <input
-          ref={input}
-          type="file"
-          multiple
-          hidden
-          aria-label="Files to upload here"
-          onChange={(event) => {
-            onUpload([...(event.target.files ?? [])]);
-            event.target.value = "";
-          }}
-        />
-      </header>
       {error !== null && <Notice kind="error" text={error} onDismiss={() => setError(null)} />}
       {files?.length === 0 && (
         <p className="empty">
@@ -77,7 +73,7 @@ export function FilesPanel(props: Props): ReactNode {
           />
         ))}
       </ul>
-    </aside>
+    </SidePanel>
   );
 }
 
@@ -120,13 +116,4 @@ function FileRow(props: {
       )}
     </li>
   );
-}
-
-function saveAs(content: Blob, path: string): void {
-  const url = URL.createObjectURL(content);
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = path.split("/").at(-1) ?? path;
-  link.click();
-  URL.revokeObjectURL(url);
 }

@@ -15,6 +15,7 @@ interface Props {
   readonly streaming: boolean;
   readonly canRegenerate: boolean;
   readonly onRegenerate: () => void;
+  readonly onExplain: (runId: string) => void;
   readonly onDecide: (approvalId: string, decision: Decision) => Promise<boolean>;
 }
 
@@ -40,7 +41,11 @@ export function Answer(props: Props): ReactNode {
       })}
       {streaming && <span className="caret" aria-hidden="true" />}
       {!streaming && (
-        <RunFooter run={run} onRegenerate={props.canRegenerate ? props.onRegenerate : null} />
+        <RunFooter
+          run={run}
+          onRegenerate={props.canRegenerate ? props.onRegenerate : null}
+          onExplain={props.onExplain}
+        />
       )}
     </article>
   );

@@ -16,6 +16,7 @@ interface Props {
   /** The message that is being edited. */
   readonly editing: string | null;
   readonly onEdit: (messageId: string | null) => void;
+  readonly onExplain: (runId: string) => void;
   readonly onDecide: (approvalId: string, decision: Decision) => Promise<boolean>;
 }
 
@@ -23,7 +24,7 @@ interface Props {
 const AT_END_PX = 80;
 
 export function MessageList(props: Props): ReactNode {
-  const { chat, data, agent, live, editing, onEdit, onDecide } = props;
+  const { chat, data, agent, live, editing, onEdit, onExplain, onDecide } = props;
   const { messages } = chat;
   const { list, onScroll } = useFollowing(messages);
   const approvals = useMemo(() => byCall(data?.approvals ?? []), [data]);
@@ -71,6 +72,7 @@ export function MessageList(props: Props): ReactNode {
               streaming={chat.busy && message === last}
               canRegenerate={!live && message === last}
               onRegenerate={() => chat.regenerate(message.id)}
+              onExplain={onExplain}
               onDecide={onDecide}
             />
           ),

@@ -16,15 +16,16 @@ const FAILURES: { readonly [reason: string]: string } = {
     "The conversation is too long for the model. Clear it and begin with what matters.",
   definition_unavailable:
     "The agent was changed or removed while it worked. Send the message again.",
-  price_unknown:
-    "The price of the model is not known, and the agent's cost is limited. Whoever runs this can set the price.",
-  cost_cap: "It reached the agent's limit of cost.",
+  cost_cap: "It reached the agent's limit of cost. Ask for a smaller step.",
+  price_unknown: "Nothing was spent. Once an operator has done so, answer again.",
+  budget_exceeded:
+    "Nothing was spent on this call. Answer again when it has reset, or ask an operator to raise the budget.",
   token_cap: "It reached the agent's limit of tokens. Ask for a smaller step.",
   recovery_exhausted: "It was interrupted too often without getting further. Answer again.",
   deadline_exceeded: "It took longer than it may. Ask for a smaller step.",
 };
 
-export function toAdvice({ status, finish, reason, message }: Run): Advice | null {
+export function toAdvice({ status, finish, reason, message, loop }: Run): Advice | null {
   switch (status) {
     case "failed": {
       const known = reason === null ? undefined : FAILURES[reason];
@@ -46,11 +47,36 @@ export function toAdvice({ status, finish, reason, message }: Run): Advice | nul
         next: "It begins when the run before it has ended.",
       };
     case "completed":
+      if (finish === "loop_guard" && loop !== null) return toLoopAdvice(loop);
       return finish === "stop" || finish === null
         ? null
         : { kind: "warn", what: toFinish(finish), next: message ?? "" };
     default:
       return null;
+  }
+}
+
+/** Which pattern, of what, how often (B4). */
+function toLoopAdvice(loop: NonNullable<Run["loop"]>): Advice {
+  return {
+    kind: "warn",
+    what: "The loop guard stopped it.",
+    next: `${toPattern(loop)} Say what it should try instead, or what it may be missing.`,
+  };
+}
+
+function toPattern({ pattern, tool, count }: NonNullable<Run["loop"]>): string {
+  switch (pattern) {
+    case "repeat":
+      return `It made the same call of ${tool} ${count} times, with the same result each time.`;
+    case "cycle_2":
+      return `It made the same two calls in turn, ${count} calls in all, with the same results; the last was ${tool}.`;
+    case "cycle_3":
+      return `It made the same three calls in turn, ${count} calls in all, with the same results; the last was ${tool}.`;
+    case "no_progress":
+      return `Its last ${count} calls brought nothing new; the last was ${tool}.`;
+    case "unknown_tools":
+      return `In ${count} steps in a row it called only tools that do not exist; the last was ${tool}.`;
   }
 }
 

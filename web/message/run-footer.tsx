@@ -1,30 +1,38 @@
 /** How a run ended, in words that say what to do, and what it cost. */
 import type { ReactNode } from "react";
 import type { Run } from "../api/types.ts";
-import { formatCost, formatDuration, plural } from "../app/format.ts";
+import { formatCost, formatDuration, formatKnownCost, plural } from "../app/format.ts";
 import { Icon, IconButton } from "../app/icon.tsx";
 import { toAdvice } from "./run-advice.ts";
 
 export function RunFooter(props: {
   readonly run: Run | null;
   readonly onRegenerate: (() => void) | null;
+  readonly onExplain: (runId: string) => void;
 }): ReactNode {
-  const { run, onRegenerate } = props;
+  const { run, onRegenerate, onExplain } = props;
   if (run === null) return null;
   return (
     <>
       <RunNotice run={run} />
       <footer className="run">
         {run.status === "waiting" && <span>Waiting for you</span>}
-        <span data-testid="run-cost">{formatCost(run.costMicros)}</span>
-        {run.unpriced > 0 && run.costMicros !== null && (
-          <span>and {plural(run.unpriced, "call")} of unknown price</span>
-        )}
-        {run.estimatedMicros > 0 && <span>of it {formatCost(run.estimatedMicros)} estimated</span>}
+        <span data-testid="run-cost">{formatKnownCost(run)}</span>
         {run.recoveryMicros > 0 && <span>of it {formatCost(run.recoveryMicros)} for recovery</span>}
+        {run.estimatedMicros > 0 && <span>of it {formatCost(run.estimatedMicros)} estimated</span>}
         <span>{plural(run.tokens, "token")}</span>
         {run.steps > 0 && <span>{plural(run.steps, "step")}</span>}
         {run.endedAt !== null && <span>{formatDuration(run.endedAt - run.createdAt)}</span>}
+        {run.steps > 0 && (
+          <button
+            type="button"
+            className="text-button run-explain"
+            id={`explain-${run.runId}`}
+            onClick={() => onExplain(run.runId)}
+          >
+            Explain
+          </button>
+        )}
         {onRegenerate !== null && (
           <IconButton
             icon="again"

@@ -1,24 +1,36 @@
 /** One conversation: what was said, what waits, what it cost, and the files beside it. */
-import { useMemo, useState, type ReactNode } from "react";
+import { useEffect, useMemo, useState, type ReactNode } from "react";
 import type { Api, ThreadData } from "../api/api.ts";
 import { ProblemError, toMessage } from "../api/http.ts";
-import type { Agent, Delivery, Place } from "../api/types.ts";
+import type { Agent, Delivery, Me, Place } from "../api/types.ts";
 import { Notice } from "../app/notice.tsx";
 import { DropZone } from "../files/drop-zone.tsx";
 import { FilesPanel } from "../files/files-panel.tsx";
+import { ExplainPanel } from "../explain/explain-panel.tsx";
 import { MessageList } from "../message/message-list.tsx";
+import { RecordPanel } from "../record/record-panel.tsx";
 import { Composer } from "./composer.tsx";
 import { ConnectionNotice } from "./connection-notice.tsx";
+import { HaltedNotice } from "./halted-notice.tsx";
+import { Plan } from "./plan.tsx";
 import { ThreadHeader } from "./thread-header.tsx";
 import { toStamp } from "./stamp.ts";
 import { useChat } from "./use-chat.ts";
 import { useThreadData } from "./use-thread-data.ts";
 import { WaitingNotice } from "./waiting-notice.tsx";
 
+/** What lies beside the messages; one at a time. */
+export type Panel =
+  | { readonly is: "files" }
+  | { readonly is: "record" }
+  | { readonly is: "explain"; readonly run: string };
+
 interface Props {
   readonly api: Api;
   readonly agent: Agent;
   readonly place: Place;
+  /** Null until it has been read: what only some may do is not shown. */
+  readonly me: Me | null;
   readonly onOpenSidebar: () => void;
   readonly onChanged: () => void;
 }
@@ -27,6 +39,7 @@ export function Conversation({
   api,
   agent,
   place: given,
+  me,
   onOpenSidebar,
   onChanged,
 }: Props): ReactNode {
@@ -34,7 +47,7 @@ export function Conversation({
   const [place] = useState(given);
   const chat = useChat(api, place);
   const { data, error: dataError, refresh } = useThreadData(api, place, toStamp(chat));
-  const [filesOpen, setFilesOpen] = useState(false);
+  const [panel, setPanel] = useState<Panel | null>(null);
   const [editing, setEditing] = useState<string | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
 
@@ -54,13 +67,16 @@ export function Conversation({
     return done;
   }
   const upload = (files: readonly File[]): void => {
-    setFilesOpen(true);
+    setPanel({ is: "files" });
     void ask(Promise.all(files.map((file) => api.upload(place, file.name, file))).then(onChanged));
   };
   const open = useMemo(
     () => data?.approvals.filter(({ status }) => status === "open") ?? [],
     [data],
   );
+  // What waits is also counted beside the list of conversations.
+  const waiting = open.length;
+  useEffect(onChanged, [onChanged, waiting]);
   const activeRun = data?.thread.activeRun ?? null;
   const isWaiting = !chat.busy && open.length > 0;
   const isLive = chat.busy || activeRun !== null;
@@ -75,6 +91,10 @@ export function Conversation({
     void ask(api.cancelActive(place));
   }
   const lastUser = chat.messages.findLast(({ role }) => role === "user");
+  const toggle = (is: "files" | "record"): void => setPanel(panel?.is === is ? null : { is });
+  const closePanel = (): void => setPanel(null);
+  const halted = data?.thread.halted ?? null;
+  const canOperate = me?.scopes.includes("operate") === true;
   const readOnly = data !== null && !data.thread.writable;
   return (
     <DropZone onFiles={upload}>
@@ -83,14 +103,18 @@ export function Conversation({
           agent={agent}
           data={data}
           busy={isLive}
-          filesOpen={filesOpen}
+          panel={panel?.is ?? null}
           onOpenSidebar={onOpenSidebar}
-          onToggleFiles={() => setFilesOpen(!filesOpen)}
+          onToggle={toggle}
           onClear={chat.clear}
           onSelectBranch={(branch) => void ask(api.selectBranch(place, branch))}
         />
         <ConnectionNotice state={chat.connection} refusal={chat.refusal} />
         {readOnly && <Notice kind="warn" text={toReadOnly(data.thread.readOnlyReason)} />}
+        <HaltedNotice
+          halted={halted}
+          onResume={canOperate ? () => void ask(api.resume(place)) : null}
+        />
         <MessageList
           chat={chat}
           data={data}
@@ -98,12 +122,18 @@ export function Conversation({
           live={isLive}
           editing={editing}
           onEdit={setEditing}
+          onExplain={(run) => setPanel({ is: "explain", run })}
           onDecide={(approvalId, decision) => ask(api.decide(place, approvalId, decision))}
         />
+        <Plan plan={data?.thread.plan ?? null} />
         <WaitingNotice open={isWaiting ? open : []} />
         <Composer
-          placeholder={isWaiting ? "It waits for you, above" : `Message ${agent.name}`}
-          state={readOnly || chat.connection === "refused" ? "closed" : toState(isLive, isWaiting)}
+          placeholder={toPlaceholder({ agent: agent.name, isHalted: halted !== null, isWaiting })}
+          state={
+            readOnly || halted !== null || chat.connection === "refused"
+              ? "closed"
+              : toState(isLive, isWaiting)
+          }
           error={failure ?? (isToldByRun(chat.error, data) ? null : chat.error) ?? dataError}
           onSend={send}
           onFiles={upload}
@@ -115,13 +145,34 @@ export function Conversation({
           }}
         />
       </main>
-      {filesOpen && (
+      {panel?.is === "files" && (
         <FilesPanel
           files={data?.files ?? null}
           onUpload={upload}
           onDownload={(path) => api.download(place, path)}
           onDelete={(path) => ask(api.deleteFile(place, path))}
-          onClose={() => setFilesOpen(false)}
+          onClose={closePanel}
+        />
+      )}
+      {panel?.is === "record" && (
+        <RecordPanel
+          api={api}
+          place={place}
+          data={data}
+          canOperate={canOperate}
+          onHalt={(reason) => ask(api.halt(place, reason))}
+          onResume={() => ask(api.resume(place))}
+          onClose={closePanel}
+        />
+      )}
+      {panel?.is === "explain" && (
+        <ExplainPanel
+          key={panel.run}
+          api={api}
+          place={place}
+          run={panel.run}
+          known={data?.runs.find(({ runId }) => runId === panel.run) ?? null}
+          onClose={closePanel}
         />
       )}
     </DropZone>
@@ -137,6 +188,15 @@ function isToldByRun(error: string | null, data: ThreadData | null): boolean {
 function toState(isLive: boolean, isWaiting: boolean): "idle" | "working" | "waiting" {
   if (!isLive) return "idle";
   return isWaiting ? "waiting" : "working";
+}
+
+function toPlaceholder(known: {
+  readonly agent: string;
+  readonly isHalted: boolean;
+  readonly isWaiting: boolean;
+}): string {
+  if (known.isHalted) return "Halted: messages are taken again when it is resumed";
+  return known.isWaiting ? "It waits for you, above" : `Message ${known.agent}`;
 }
 
 function toReadOnly(reason: string | null): string {

@@ -2,7 +2,7 @@
 import type { ReactNode } from "react";
 import type { ThreadData } from "../api/api.ts";
 import type { Agent } from "../api/types.ts";
-import { formatCost, plural } from "../app/format.ts";
+import { formatKnownCost, plural, sumCosts } from "../app/format.ts";
 import { Icon, IconButton } from "../app/icon.tsx";
 import { BranchPicker } from "./branch-picker.tsx";
 import { isEmbedded } from "./examples.ts";
@@ -12,15 +12,16 @@ interface Props {
   readonly data: ThreadData | null;
   /** Branches change only between runs. */
   readonly busy: boolean;
-  readonly filesOpen: boolean;
+  /** Which panel is open beside the messages. */
+  readonly panel: "files" | "record" | "explain" | null;
   readonly onOpenSidebar: () => void;
-  readonly onToggleFiles: () => void;
+  readonly onToggle: (panel: "files" | "record") => void;
   readonly onClear: () => void;
   readonly onSelectBranch: (branch: string) => void;
 }
 
 export function ThreadHeader(props: Props): ReactNode {
-  const { agent, data, busy, filesOpen } = props;
+  const { agent, data, busy, panel } = props;
   const title = data?.thread.title ?? "Conversation";
   const files = data?.files.length ?? 0;
   return (
@@ -58,9 +59,19 @@ export function ThreadHeader(props: Props): ReactNode {
       </button>
       <button
         type="button"
-        className={`button button-small ${filesOpen ? "is-on" : ""}`}
-        aria-expanded={filesOpen}
-        onClick={props.onToggleFiles}
+        className={`button button-small ${panel === "record" ? "is-on" : ""}`}
+        aria-expanded={panel === "record"}
+        title="What it cost, and whether its record holds"
+        onClick={() => props.onToggle("record")}
+      >
+        <Icon name="record" />
+        <span className="wide-word">Record</span>
+      </button>
+      <button
+        type="button"
+        className={`button button-small ${panel === "files" ? "is-on" : ""}`}
+        aria-expanded={panel === "files"}
+        onClick={() => props.onToggle("files")}
       >
         <Icon name="file" />
         <span className="wide-word">Files</span>
@@ -72,13 +83,12 @@ export function ThreadHeader(props: Props): ReactNode {
 
 function ThreadCost({ data }: { readonly data: ThreadData }): ReactNode {
   if (data.runs.length === 0) return null;
-  const known = data.runs.reduce((sum, run) => sum + (run.costMicros ?? 0), 0);
-  const cost = known === 0 && data.runs.some((run) => run.unpriced > 0) ? null : known;
+  const cost = sumCosts(data.runs);
   const tokens = data.runs.reduce((sum, run) => sum + run.tokens, 0);
   return (
     <span data-testid="thread-cost">
       {" "}
-      · {plural(data.runs.length, "run")}, {formatCost(cost)}
+      · {plural(data.runs.length, "run")}, {formatKnownCost(cost)}
       <span className="bar-model">, {plural(tokens, "token")}</span>
     </span>
   );

@@ -16,6 +16,7 @@ import {
   MintTokenBody,
   NoParams,
   NoQuery,
+  PrincipalDoc,
   TokenDoc,
 } from "./wire.ts";
 
@@ -59,6 +60,20 @@ export function addAgentRoutes(router: Router, deps: RestDeps): void {
       if (entry === null) return refuse(c, failure("agent_unknown"));
       return Response.json(encodeAgent(entry, principal));
     },
+  });
+
+  addRoute(router, {
+    method: "get",
+    path: "/me",
+    id: "getPrincipal",
+    tag: "tokens",
+    summary: "Get who this credential is and what it may do",
+    scope: "threads:read",
+    params: NoParams,
+    query: NoQuery,
+    responses: json(200, PrincipalDoc),
+    handle: ({ principal: { tenant, kind, id, scopes } }) =>
+      Response.json({ tenant, kind, id, scopes: [...new Set(scopes)] }),
   });
 
   addRoute(router, {

@@ -49,7 +49,7 @@ const NoteDoc = Place.extend({ type: z.string(), payload: AnyJson, erased: z.boo
 const Loose = <T>(description: string): z.ZodType<T> =>
   AnyJson.openapi({ description }) as unknown as z.ZodType<T>;
 const CostDoc = z.object({
-  micros: z.int(),
+  micros: z.int().nullable().openapi({ description: "Null where nobody knew the price." }),
   kind: z.enum(["normal", "recovery", "estimated"]).nullable(),
   priceVersion: z.string().nullable(),
   leaseId: z.string().nullable(),

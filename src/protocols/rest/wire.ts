@@ -380,6 +380,14 @@ export const TokenDoc = z
     scopes: z.array(z.enum(SCOPES)),
   })
   .openapi("Token");
+export const PrincipalDoc = z
+  .object({
+    tenant: z.string(),
+    kind: z.enum(["user", "service", "operator"]),
+    id: z.string(),
+    scopes: z.array(z.enum(SCOPES)),
+  })
+  .openapi("Principal");
 export const ErasedDoc = z.object({ erased: z.int() }).openapi("Erased");
 
 export const ProblemDoc = z

@@ -1,0 +1,68 @@
+/** Everything that waits for a decision. Each entry leads to its conversation, where what would run is shown (W8). */
+import type { ReactNode } from "react";
+import type { InboxItem } from "../api/types.ts";
+import { formatAgo, formatTime } from "../app/format.ts";
+import { Icon } from "../app/icon.tsx";
+import { Notice } from "../app/notice.tsx";
+import { PageView } from "../app/page-view.tsx";
+import { routeTo } from "../app/route.ts";
+import type { Inbox } from "./use-inbox.ts";
+
+interface Props {
+  readonly inbox: Inbox;
+  readonly onOpenSidebar: () => void;
+}
+
+export function InboxView({ inbox, onOpenSidebar }: Props): ReactNode {
+  const { items, hasMore, error, reload } = inbox;
+  return (
+    <PageView title="Waiting for you" onOpenSidebar={onOpenSidebar}>
+      {error !== null && (
+        <Notice kind="error" text={error}>
+          <button type="button" className="text-button" onClick={reload}>
+            Try again
+          </button>
+        </Notice>
+      )}
+      {items === null && error === null && <p className="empty">Loading …</p>}
+      {items?.length === 0 && (
+        <p className="empty">
+          Nothing waits. Calls that need an approval and questions of agents are listed here, from
+          all conversations.
+        </p>
+      )}
+      <ul className="inbox">
+        {items?.map((item) => (
+          <li key={item.approval}>
+            <Entry item={item} />
+          </li>
+        ))}
+      </ul>
+      {hasMore && <p className="small muted">There are more; decide some of these first.</p>}
+    </PageView>
+  );
+}
+
+function Entry({ item }: { readonly item: InboxItem }): ReactNode {
+  const { agent, thread, kind, tool, requestedAt, expiresAt } = item;
+  return (
+    <a className="inbox-entry" href={routeTo(agent, thread)}>
+      <Icon name="person" />
+      <span className="grow">
+        <span className="inbox-what">
+          {kind === "question" ? (
+            <>{agent} asks a question</>
+          ) : (
+            <>
+              {agent} wants to run <code>{tool}</code>
+            </>
+          )}
+        </span>
+        <span className="thread-meta">
+          {formatAgo(requestedAt)} · open until {formatTime(expiresAt)}
+        </span>
+      </span>
+      <Icon name="chevron" />
+    </a>
+  );
+}

@@ -1,0 +1,111 @@
+import type { ReactNode } from "react";
+import type { SpendGroup, SpendItem } from "../api/types.ts";
+import { formatCost, formatKnownCost, sumCosts, type Cost } from "../app/format.ts";
+
+const HEADS = { day: "Day", agent: "Agent", model: "Model", tool: "Tool", user: "Owner" } as const;
+/** What was not spent on one of these. */
+const OTHERS = {
+  day: "",
+  agent: "",
+  user: "",
+  model: "Tools, no model",
+  tool: "Models, no tool",
+} as const;
+
+interface Props {
+  readonly items: readonly SpendItem[];
+  readonly groupBy: SpendGroup;
+}
+
+export function SpendTable({ items, groupBy }: Props): ReactNode {
+  if (items.length === 0) {
+    return (
+      <p className="empty">
+        Nothing was spent in this time. Start a conversation, or choose a longer one.
+      </p>
+    );
+  }
+  // The newest day first; else what cost most.
+  const rows = items.toSorted((a, b) =>
+    groupBy === "day"
+      ? (b.day ?? "").localeCompare(a.day ?? "")
+      : (b.costMicros ?? 0) - (a.costMicros ?? 0),
+  );
+  const most = Math.max(...rows.map(({ costMicros }) => costMicros ?? 0));
+  const total = sumCosts(rows);
+  return (
+    <div className="table" role="region" aria-label="Spend" tabIndex={0}>
+      <table className="spend">
+        <thead>
+          <tr>
+            <th scope="col">{HEADS[groupBy]}</th>
+            <th scope="col">Cost</th>
+            <th scope="col">Recovery</th>
+            <th scope="col">Estimated</th>
+            <th scope="col">Calls</th>
+            <th scope="col">Tokens</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((item) => (
+            <tr key={item[groupBy] ?? ""}>
+              <th scope="row">
+                {item[groupBy] === "" ? OTHERS[groupBy] : item[groupBy]}
+                <Bar part={item.costMicros ?? 0} of={most} />
+              </th>
+              <Numbers cost={item} calls={item.calls} tokens={tokensOf(item)} />
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">Total</th>
+            <Numbers
+              cost={total}
+              calls={sum(rows, ({ calls }) => calls)}
+              tokens={sum(rows, tokensOf)}
+            />
+          </tr>
+        </tfoot>
+      </table>
+    </div>
+  );
+}
+
+function Numbers(props: {
+  readonly cost: Cost;
+  readonly calls: number;
+  readonly tokens: number;
+}): ReactNode {
+  const { cost, calls, tokens } = props;
+  return (
+    <>
+      <td>{formatKnownCost(cost)}</td>
+      <td>{toPart(cost.recoveryMicros)}</td>
+      <td>{toPart(cost.estimatedMicros)}</td>
+      <td>{calls.toLocaleString("en")}</td>
+      <td>{tokens.toLocaleString("en")}</td>
+    </>
+  );
+}
+
+function Bar({ part, of }: { readonly part: number; readonly of: number }): ReactNode {
+  if (of === 0) return null;
+  return (
+    <svg className="spend-bar" viewBox="0 0 100 3" preserveAspectRatio="none" aria-hidden="true">
+      <rect width={(100 * part) / of} height="3" />
+    </svg>
+  );
+}
+
+function toPart(micros: number): string {
+  return micros === 0 ? "–" : formatCost(micros);
+}
+
+function tokensOf({ inputTokens, outputTokens }: SpendItem): number {
+  return inputTokens + outputTokens;
+}
+
+function sum(items: readonly SpendItem[], of: (item: SpendItem) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}
