@@ -113,8 +113,8 @@ describe("explanation", () => {
     await shown.getByText("Step 2").waitFor();
     const first = shown.getByText(/^The prompt: 1 message, 4 tools/);
     await first.click();
-    await shown.getByText("Do what the message says.").first().waitFor();
-    await shown.getByText("mails ada", { exact: true }).last().waitFor();
+    await shown.getByText("Do what the message says.", { exact: true }).first().waitFor();
+    await shown.locator("details.fold[open]").getByText("mails ada", { exact: true }).waitFor();
     expect(await shown.locator(".evidence").count()).toBeGreaterThan(8);
     await tab.page.keyboard.press("Escape");
     await shown.waitFor({ state: "detached" });

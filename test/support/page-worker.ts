@@ -9,7 +9,7 @@ import { AGENTS } from "#agents/registry.generated.ts";
 import { defineAgent } from "#authoring/define-agent.ts";
 import { ThreadAgent } from "#durable-objects/agent-object.ts";
 import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
-import type { Model, ModelPart, ModelRequest } from "#ports/model.ts";
+import type { Model, ModelPart, PromptMessage, PromptText } from "#ports/model.ts";
 import type { Prices } from "#ports/prices.ts";
 import { AppError } from "#shared/errors.ts";
 import { BudgetObject } from "#durable-objects/ledger-object.ts";
@@ -61,9 +61,10 @@ const PLAN = {
 
 const obeys: Model = {
   route: ROUTE,
-  async *stream(request, { signal }) {
-    const [verb = "", ...rest] = lastUserText(request).split(" ");
-    const results = lastResults(request);
+  async *stream({ messages }, { signal }) {
+    const said = messages.filter((message) => !isNote(message));
+    const [verb = "", ...rest] = lastUserText(said).split(" ");
+    const results = lastResults(said);
     if (verb === "again") yield* call([{ name: "ls", args: {} }]);
     else if (results.length > 0) yield* say(`Results: ${results.join("; ")}`);
     else if (verb === "mails") yield* call(rest.map(toMail));
@@ -101,12 +102,21 @@ function* say(text: string): Generator<ModelPart> {
   yield { type: "finish", reason: "stop", raw: null, usage: USAGE };
 }
 
-function lastUserText({ messages }: ModelRequest): string {
-  const user = messages.findLast(({ role }) => role === "user");
-  return user?.role === "user" ? user.content.map(({ text }) => text).join("") : "";
+/** What the runtime says to the model is nothing that a person has said. */
+function isNote(message: PromptMessage): boolean {
+  return message.role === "user" && toText(message.content).startsWith("<runtime-note");
 }
 
-function lastResults({ messages }: ModelRequest): readonly string[] {
+function toText(content: readonly PromptText[]): string {
+  return content.map(({ text }) => text).join("");
+}
+
+function lastUserText(messages: readonly PromptMessage[]): string {
+  const user = messages.findLast(({ role }) => role === "user");
+  return user?.role === "user" ? toText(user.content) : "";
+}
+
+function lastResults(messages: readonly PromptMessage[]): readonly string[] {
   const since = messages.findLastIndex(({ role }) => role !== "tool");
   return messages
     .slice(since + 1)

@@ -24,7 +24,7 @@ import {
 const MAX_STORED = 200;
 
 export function addAgentRoutes(router: Router, deps: RestDeps): void {
-  const { agents, versions, promoted, userTokens } = deps;
+  const { agents, versions, promoted } = deps;
   addRoute(router, {
     method: "get",
     path: "/agents",
@@ -62,6 +62,11 @@ export function addAgentRoutes(router: Router, deps: RestDeps): void {
     },
   });
 
+  addTokenRoutes(router, deps);
+}
+
+/** Who a credential is, and credentials for others. */
+function addTokenRoutes(router: Router, { userTokens }: RestDeps): void {
   addRoute(router, {
     method: "get",
     path: "/me",

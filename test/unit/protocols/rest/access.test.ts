@@ -50,6 +50,17 @@ async function withVictim() {
 }
 
 describe("credentials", () => {
+  it("[P5] a credential is told who it is and what it may do, and nothing of its secret", async () => {
+    const { call, mint } = createTestApp();
+    const user = await mint("u1", { scopes: ["threads:read"] });
+    expect(await (await call("GET", "/v1/me", { as: user })).json()).toEqual({
+      tenant: "acme",
+      kind: "user",
+      id: "u1",
+      scopes: ["threads:read"],
+    });
+  });
+
   it.each([
     ["none", null, "credentials_missing"],
     ["Basic", "Basic YTpi", "scheme_unsupported"],
