@@ -12,12 +12,15 @@ import {
 } from "#test/support/test-app.ts";
 
 const OPERATOR = keyText("o");
+const ORDINARY = keyText("r");
 const ROUTE = "openai-compatible/qwen3:8b";
 const RATES = { inputMicrosPerMillion: 150_000, outputMicrosPerMillion: 600_000 };
 
 async function setUp() {
   const app = createTestApp();
-  app.addKey(OPERATOR, { kind: "operator", scopes: [...SERVICE_SCOPES, "operate"] });
+  app.addKey(OPERATOR, { kind: "operator", scopes: SERVICE_SCOPES });
+  const ordinary = SERVICE_SCOPES.filter((scope) => scope !== "operate");
+  app.addKey(ORDINARY, { scopes: ordinary });
   const add = (owner: string, entries: readonly Partial<SpendEntry>[], tenant = "acme") =>
     app.spend.add({
       place: {
@@ -126,7 +129,7 @@ describe("late usage and checks", () => {
       [`${THREAD}/usage`, usage],
       [`${THREAD}/spend/check`, {}],
     ] as const) {
-      const refused = await call("POST", path, { json });
+      const refused = await call("POST", path, { as: ORDINARY, json });
       expect(refused.status).toBe(403);
       expect(await problemOf(refused)).toMatchObject({ context: { scope: "operate" } });
     }
@@ -162,7 +165,7 @@ describe("/v1/prices", () => {
   it("[B24] is for those who operate, and a user's never", async () => {
     const { call, mint } = await setUp();
     const json = { route: ROUTE, rates: RATES };
-    for (const as of [keyText("a"), await mint("u1")])
+    for (const as of [ORDINARY, await mint("u1")])
       expect((await call("PUT", "/v1/prices", { as, json })).status).toBe(403);
     for (const rates of [
       { ...RATES, inputMicrosPerMillion: 0.5 },
