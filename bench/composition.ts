@@ -74,6 +74,12 @@ export function composeBench(agent: AgentDefinition, model: Model): ThreadCompos
       replace: async () => true,
       sum: async () => [],
     },
+    metrics: {
+      counted: async () => 0,
+      add: async () => true,
+      report: async () => undefined,
+      read: async () => ({ counters: [], openApprovals: [], health: [], stalled: [] }),
+    },
     versions: { promoted: async () => null },
     directory: {
       register: async (record) => record,

@@ -23,6 +23,7 @@ import { ZodJsonSchemas } from "#adapters/json-schema/zod-json-schemas.ts";
 import { D1KeyStore } from "#adapters/key-store/d1-key-store.ts";
 import { createModelDirectory, toModelConfig } from "#adapters/model/model-directory.ts";
 import { WorkersAiModel } from "#adapters/model/workers-ai-model.ts";
+import { D1MetricsStore } from "#adapters/metrics/d1-metrics.ts";
 import { D1PriceOverrides } from "#adapters/prices/d1-price-overrides.ts";
 import { PriceTable } from "#adapters/prices/price-table.ts";
 import { ExportWriter } from "#audit/export-writer.ts";
@@ -94,6 +95,7 @@ export function composeThread(
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),
     spend: new D1SpendStore(env.DB),
+    metrics: new D1MetricsStore(env.DB),
     versions: new D1AgentVersions(env.DB),
     archive: new R2BlobArchive(env.BLOBS),
     erasers: composeErasers(env),
@@ -151,6 +153,7 @@ export function composeApp(
     versions,
     ledgers: composeLedgers(env),
     spend: new D1SpendStore(env.DB),
+    metrics: new D1MetricsStore(env.DB),
     prices: { table: composePriceTable(env), overrides: new D1PriceOverrides(env.DB) },
     promoted: new CachedPromotedAgents(versions, clock),
     builder: createAgentBuilder({ tools: registeredTools(agents), defaultRoute, hasher }),

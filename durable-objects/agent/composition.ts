@@ -12,6 +12,7 @@ import type { Eraser } from "#ports/eraser.ts";
 import type { Catalogue } from "#ports/event-log.ts";
 import type { KeyStore } from "#ports/key-store.ts";
 import type { JsonSchemas } from "#ports/json-schema.ts";
+import type { MetricsStore } from "#ports/metrics.ts";
 import type { ModelDirectory } from "#ports/model.ts";
 import type { TenantPrices } from "#ports/prices.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
@@ -37,6 +38,7 @@ export interface ThreadComposition {
   readonly directory: Directory;
   readonly inbox: ApprovalInbox;
   readonly spend: SpendStore;
+  readonly metrics: MetricsStore;
   readonly versions: Pick<AgentVersions, "promoted">;
   readonly archive: BlobArchive;
   /** Stores outside the object that an erasure has to reach (H32). */

@@ -15,6 +15,8 @@ export interface DriveHost {
   waitsUntil(): number | null;
   /** Works until nothing is left, or nothing before a time. */
   drive(): Promise<{ readonly next: "idle" } | { readonly next: "wait"; readonly at: number }>;
+  /** The alarm woke this object: for the count of its wakes. */
+  alarmed(): void;
   /** Delivers to other objects; true while something is left. */
   drainOutbox(): Promise<boolean>;
   /** A wake takes up what an earlier one did not finish: the shortest time until the next, 0 as usual (H50). */
@@ -54,6 +56,10 @@ export class DriveCapability extends LifecycleCapability {
 
   /** What woke this thread does not wait for its work (D2, D5). */
   override onStart(): void {
+    // An alarm that is due is what woke this thread, or comes at once. It starts the work itself, because only then is it
+    // known whether wakes get anywhere: work begun here would set the alarm anew, and nobody would count this one (H50).
+    const due = this.lifecycle.jobs.get(JOB)?.time ?? Infinity;
+    if (due <= Date.now()) return;
     if (this.#host.hasOpenRun() && this.#host.waitsUntil() === null) this.#start();
   }
 
@@ -73,6 +79,7 @@ export class DriveCapability extends LifecycleCapability {
 
   async onJob(): Promise<LifecycleJobOutcome> {
     this.#armedUntil = 0;
+    this.#host.alarmed();
     const waitsUntil = this.#host.waitsUntil();
     const isLeftOver =
       this.#host.isErasing() || (this.#host.hasOpenRun() && waitsUntil === null && !this.#driving);

@@ -11,9 +11,8 @@ import type { EventLog, OutboxConsumer } from "#ports/event-log.ts";
 import type { SpendPlace, SpendStore } from "#ports/spend.ts";
 import { AppError } from "#shared/errors.ts";
 import { canonicalJson } from "#shared/json.ts";
+import { inTurn } from "./in-turn.ts";
 
-/** Two processes that deliver the same log take turns; more in a row is a store that does not keep its word. */
-const MAX_TURNS = 5;
 const SLICE = 500;
 
 export function spendConsumer(
@@ -26,7 +25,7 @@ export function spendConsumer(
     required: true,
     types: SPEND_EVENTS,
     async deliver(events) {
-      await inTurn(async () => {
+      await inTurn("spend", async () => {
         const from = await store.counted(place.tenant, logId);
         const fresh = events.filter(({ header }) => header.seq > from);
         const to = fresh.at(-1)?.header.seq ?? from;
@@ -35,18 +34,6 @@ export function spendConsumer(
       });
     },
   };
-}
-
-/** Tries until it is nobody else's turn: `null` says that the cursor moved meanwhile. */
-async function inTurn<T>(work: () => Promise<T | null>): Promise<T> {
-  for (let turn = 0; turn < MAX_TURNS; turn += 1) {
-    const done = await work();
-    if (done !== null) return done;
-  }
-  throw new AppError("unavailable", "spend is counted elsewhere at the same time", {
-    kind: "unavailable",
-    retryable: true,
-  });
 }
 
 /**
@@ -66,7 +53,7 @@ export async function checkSpend(
       `the log was pruned up to event ${base}: what those cost stands in the rollup only, and cannot be computed again`,
       { detail: { base } },
     );
-  return inTurn(async () => {
+  return inTurn("spend", async () => {
     const to = await store.counted(place.tenant, logId);
     const stored = await store.entries(place);
     if ((await store.counted(place.tenant, logId)) !== to) return null;

@@ -53,6 +53,7 @@ import {
 } from "./outbox.ts";
 import { readProgress } from "./erasure/erasure-progress.ts";
 import { ErasureWork } from "./erasure/erasure-work.ts";
+import { metricsConsumer } from "./outbox-metrics.ts";
 import { checkSpend, spendConsumer } from "./outbox-spend.ts";
 import { ledgerConsumer } from "./leases.ts";
 import { applyRetention, forgetPruned, isAtRest } from "./retention.ts";
@@ -206,7 +207,7 @@ export class ThreadHost {
    */
   async drainOutbox(): Promise<boolean> {
     if (!this.log.mode.writable) return false;
-    const { directory, archive, inbox, audit, clock, spend } = this.#composition;
+    const { directory, archive, inbox, audit, clock, spend, metrics } = this.#composition;
     const owner = this.runtime.state.owner ?? "";
     const { logId } = this.log;
     const conflict = (message: string): void =>
@@ -218,6 +219,7 @@ export class ThreadHost {
       ...threadAnchors({ logId, address: this.address }, audit, { clock, conflict }),
       spendConsumer({ ...this.address, owner }, logId, spend),
       this.#ledgerConsumer(),
+      metricsConsumer(this.address, logId, metrics),
     ]);
   }
 

@@ -15,7 +15,7 @@ import { DriveCapability } from "./drive-capability.ts";
 import { SocketCapability } from "./sockets/socket-capability.ts";
 import { SocketHub } from "./sockets/socket-hub.ts";
 import { ThreadHost } from "./thread-host.ts";
-import { WakeBreaker } from "./wake-breaker.ts";
+import { ThreadHealthReport } from "./thread-health.ts";
 
 export const ACCESS = Symbol("access");
 export const STUB = Symbol("stub");
@@ -44,6 +44,7 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
   };
   readonly #composition: ThreadComposition;
   readonly #drive: DriveCapability;
+  readonly #health: ThreadHealthReport;
   readonly #sockets: SocketHub;
   #host: ThreadHost | null = null;
 
@@ -69,13 +70,22 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
     // The subclass takes the environment of its own deployment.
     const compose = new.target.compose as (env: E) => ThreadComposition;
     this.#composition = compose(env);
+    this.#health = new ThreadHealthReport({
+      open: () => this.#open(),
+      store: this.#composition.metrics,
+      clock: this.#composition.clock,
+      heartbeatMs: this.#composition.heartbeatMs,
+      incident: (event, error) => this.#report(event, error),
+      background: (work) => ctx.waitUntil(work),
+    });
     this.#drive = new DriveCapability(
       {
         hasOpenRun: () => this.#open().hasOpenRun(),
         waitsUntil: () => this.#open().waitsUntil(),
         drive: () => this.#work(),
-        drainOutbox: () => this.#open().drainOutbox(),
-        backOff: () => this.#backOff(),
+        alarmed: () => this.#health.alarmed(),
+        drainOutbox: () => this.#health.drain(),
+        backOff: () => this.#health.backOff(),
         applyRetention: () => this.#open().applyRetention(),
         isErasing: () => this.#open().isErasing(),
         erase: () => this.#open().continueErasure(),
@@ -145,14 +155,6 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
     const result = await driving;
     if (runtime.closed === null || !runtime.mode.writable) return result;
     throw new AppError("stale_epoch", runtime.closed, { kind: "unavailable", retryable: true });
-  }
-
-  #backOff(): number {
-    const host = this.#open();
-    const breaker = new WakeBreaker(host.storage.database, this.#composition.heartbeatMs);
-    const { delayMs, incident } = breaker.woken(host.progressMark());
-    if (incident !== null) this.#report("wake_backoff", new Error(incident));
-    return delayMs;
   }
 
   #failed(error: unknown): void {

@@ -1,5 +1,6 @@
 /** Tables of D1: what must be listed across objects. PERSISTED CONTRACT: migrations/d1 is append-only and matches this. */
 import { sql } from "drizzle-orm";
+import type { AgentCounter } from "#ports/metrics.ts";
 import { check, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 export const tenants = sqliteTable("tenants", {
@@ -80,6 +81,9 @@ export const approvals = sqliteTable(
     primaryKey({ columns: [table.tenant, table.approval] }),
     index("approvals_by_owner").on(table.tenant, table.owner, table.requestedAt),
     index("approvals_by_tenant").on(table.tenant, table.requestedAt),
+    index("approvals_open")
+      .on(table.tenant, table.agent)
+      .where(sql`${table.decidedAt} is null`),
   ],
 );
 
@@ -190,4 +194,50 @@ export const priceOverrides = sqliteTable(
     retiredAt: integer("retired_at"),
   },
   (table) => [primaryKey({ columns: [table.tenant, table.route, table.version] })],
+);
+
+/** Counters over all threads of a tenant; follow from the logs. */
+export const metrics = sqliteTable(
+  "metrics",
+  {
+    tenant: text("tenant").notNull(),
+    agent: text("agent").notNull(),
+    counter: text("counter").$type<AgentCounter["counter"]>().notNull(),
+    label: text("label").notNull(),
+    value: integer("value").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.agent, table.counter, table.label] })],
+);
+
+/** Up to which seq each log is counted in `metrics`; moves in the batch that adds the rows. */
+export const metricsCursors = sqliteTable(
+  "metrics_cursors",
+  {
+    tenant: text("tenant").notNull(),
+    log: text("log").notNull(),
+    seq: integer("seq").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.log] })],
+);
+
+/** What each object said last of its wakes and its outbox. */
+export const threadHealth = sqliteTable(
+  "thread_health",
+  {
+    tenant: text("tenant").notNull(),
+    log: text("log").notNull(),
+    agent: text("agent").notNull(),
+    thread: text("thread").notNull(),
+    wakes: integer("wakes").notNull(),
+    /** Epoch ms divided by 3,600,000. */
+    hour: integer("hour").notNull(),
+    wakesInHour: integer("wakes_in_hour").notNull(),
+    trips: integer("trips").notNull(),
+    /** 0 while the breaker is closed. */
+    stalledWakes: integer("stalled_wakes").notNull(),
+    stalledSince: integer("stalled_since"),
+    lagEvents: integer("lag_events").notNull(),
+    lagSince: integer("lag_since"),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.log] })],
 );

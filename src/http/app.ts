@@ -37,6 +37,7 @@ export interface AppDeps
       | "builder"
       | "inbox"
       | "ledgers"
+      | "metrics"
       | "prices"
       | "promoted"
       | "spend"

@@ -11,6 +11,7 @@ import approvalsSql from "../../migrations/d1/0001_approvals.sql?raw";
 import agentVersionsSql from "../../migrations/d1/0002_agent_versions.sql?raw";
 import anchorsSql from "../../migrations/d1/0003_anchors.sql?raw";
 import spendSql from "../../migrations/d1/0004_spend.sql?raw";
+import metricsSql from "../../migrations/d1/0005_metrics.sql?raw";
 
 interface ApiEnv {
   readonly DB: D1Database;
@@ -132,10 +133,11 @@ async function createTables(database: D1Database): Promise<void> {
     .prepare("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'")
     .first();
   if (present !== null) return;
-  const statements = `${directorySql}${approvalsSql}${agentVersionsSql}${anchorsSql}${spendSql}`
-    .split(";")
-    .map((statement) => statement.trim())
-    .filter((statement) => statement !== "");
+  const statements =
+    `${directorySql}${approvalsSql}${agentVersionsSql}${anchorsSql}${spendSql}${metricsSql}`
+      .split(";")
+      .map((statement) => statement.trim())
+      .filter((statement) => statement !== "");
   await database.batch(statements.map((statement) => database.prepare(statement)));
 }
 

@@ -8,6 +8,7 @@ import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
 import { CachedPromotedAgents } from "#adapters/agent-versions/cached-promoted-agents.ts";
 import { D1AgentVersions } from "#adapters/agent-versions/d1-agent-versions.ts";
+import { D1MetricsStore } from "#adapters/metrics/d1-metrics.ts";
 import { D1PriceOverrides } from "#adapters/prices/d1-price-overrides.ts";
 import { PriceTable } from "#adapters/prices/price-table.ts";
 import { D1SpendStore } from "#adapters/spend/d1-spend.ts";
@@ -75,6 +76,7 @@ export function createTestApp(
   const ledger = new NodeLedger(clock);
   const ledgers = { ledger: () => ledger };
   const spend = new D1SpendStore(d1);
+  const metrics = new D1MetricsStore(d1);
   const overrides = new D1PriceOverrides(d1);
   const builder = createAgentBuilder({
     tools: registeredTools(agents),
@@ -90,6 +92,7 @@ export function createTestApp(
     versions,
     ledgers,
     spend,
+    metrics,
     prices: { table: new PriceTable({ openaiCompatibleUrl: null }), overrides },
     promoted: new CachedPromotedAgents(versions, clock),
     builder,
@@ -160,6 +163,7 @@ export function createTestApp(
     inbox,
     versions,
     spend,
+    metrics,
     overrides,
     keys,
     clock,

@@ -14,6 +14,7 @@ import type { Clock } from "#ports/clock.ts";
 import type { Directory } from "#ports/directory.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { Ids } from "#ports/ids.ts";
+import type { MetricsStore } from "#ports/metrics.ts";
 import type { SubjectGateway } from "#ports/subject-gateway.ts";
 import type { PriceOverrides } from "#ports/price-overrides.ts";
 import type { Prices } from "#ports/prices.ts";
@@ -37,6 +38,7 @@ export interface RestDeps {
   readonly inbox: ApprovalInbox;
   readonly ledgers: LedgerGateway;
   readonly spend: Pick<SpendStore, "sum">;
+  readonly metrics: Pick<MetricsStore, "read">;
   readonly prices: {
     readonly table: Prices & { readonly version: string };
     readonly overrides: PriceOverrides;

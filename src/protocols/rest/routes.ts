@@ -14,6 +14,7 @@ import { addHaltRoutes } from "./routes-halt.ts";
 import { addBranchRoutes } from "./routes-branches.ts";
 import { addMessageRoutes, addRunRoutes } from "./routes-messages.ts";
 import { addBudgetRoutes } from "./routes-budgets.ts";
+import { addMetricsRoutes } from "./routes-metrics.ts";
 import { addPriceRoutes } from "./routes-prices.ts";
 import { addSpendRoutes } from "./routes-spend.ts";
 import { addThreadRoutes } from "./routes-threads.ts";
@@ -42,6 +43,7 @@ export function createRestApi(deps: RestDeps): RestApi {
   addApprovalRoutes(router, deps);
   addAuditRoutes(router, deps);
   addSpendRoutes(router, deps);
+  addMetricsRoutes(router, deps);
   addPriceRoutes(router, deps);
   addBudgetRoutes(router, deps);
   closeRouter(router);

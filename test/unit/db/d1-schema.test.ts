@@ -1,11 +1,35 @@
 import { getTableConfig } from "drizzle-orm/sqlite-core";
 import { expect, it } from "vitest";
-import { agentVersions, anchors, apiKeys, approvals, tenants, threads } from "#db/d1-schema.ts";
+import {
+  agentVersions,
+  anchors,
+  apiKeys,
+  approvals,
+  metrics,
+  metricsCursors,
+  priceOverrides,
+  spend,
+  spendCursors,
+  tenants,
+  threadHealth,
+  threads,
+} from "#db/d1-schema.ts";
 import { createNodeD1 } from "#test/support/node-d1.ts";
 
-const TABLES = [tenants, apiKeys, agentVersions, anchors, approvals, threads].map((table) =>
-  getTableConfig(table),
-);
+const TABLES = [
+  tenants,
+  apiKeys,
+  agentVersions,
+  anchors,
+  approvals,
+  metrics,
+  metricsCursors,
+  priceOverrides,
+  spend,
+  spendCursors,
+  threadHealth,
+  threads,
+].map((table) => getTableConfig(table));
 
 it("[Z7] the directory's migrations and its drizzle schema describe the same tables", () => {
   const { sqlite } = createNodeD1();
