@@ -63,6 +63,7 @@ export default defineConfig({
         // Published clients against a real server.
         test: {
           name: "conformance",
+          globalSetup: ["test/support/bundle-once.ts"],
           include: ["test/conformance/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 180_000,

@@ -2,18 +2,17 @@
  * The Worker of a test as a bundle under Miniflare: a real server on a port, with a key of tenant `dev`. Quicker to start
  * than `wrangler dev`, and with nothing between client and Worker.
  */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { SCOPES } from "#auth/principal.ts";
 import { utf8 } from "#shared/json.ts";
+import { inject } from "vitest";
+import { BUNDLE_ENTRY, COMPATIBILITY_DATE } from "./bundle-once.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const KEY = `hf_${"c".repeat(43)}`;
-const COMPATIBILITY_DATE = "2026-11-01";
 const PRINCIPAL = "key_conformance";
 
 export interface BundledServer {
@@ -22,13 +21,13 @@ export interface BundledServer {
   dispose(): Promise<void>;
 }
 
-export async function startBundled(main: string): Promise<BundledServer> {
-  const directory = mkdtempSync(join(tmpdir(), "holdfast-bundle-"));
-  bundle(directory, join(ROOT, main));
+/** Each with stores of its own; the bundle is the run's. */
+export async function startBundled(): Promise<BundledServer> {
+  const directory = inject("bundle");
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       modulesRoot: directory,
-      modules: modulesOf(directory, `${basename(main, ".ts")}.js`),
+      modules: modulesOf(directory, BUNDLE_ENTRY),
       host: "127.0.0.1",
       port: 0,
       cf: false,
@@ -55,30 +54,8 @@ export async function startBundled(main: string): Promise<BundledServer> {
   return {
     url,
     key: KEY,
-    async dispose() {
-      await miniflare.dispose();
-      rmSync(directory, { recursive: true, force: true });
-    },
+    dispose: () => miniflare.dispose(),
   };
-}
-
-/** With a configuration of its own: neither pages nor bindings are needed to build. */
-function bundle(directory: string, main: string): void {
-  const config = join(directory, "wrangler.json");
-  writeFileSync(
-    config,
-    JSON.stringify({
-      name: "test",
-      main,
-      compatibility_date: COMPATIBILITY_DATE,
-      compatibility_flags: ["nodejs_compat"],
-      keep_names: false,
-      rules: [{ type: "Text", globs: ["**/*.sql"], fallthrough: true }],
-    }),
-  );
-  const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
-  const args = ["deploy", "--dry-run", "-c", config, "--outdir", directory];
-  execFileSync(process.execPath, [wrangler, ...args], { cwd: ROOT, stdio: "pipe" });
 }
 
 /** The entry first, then what the bundle imports beside it. */

@@ -11,7 +11,7 @@ let server: BundledServer;
 let threads = 0;
 
 beforeAll(async () => {
-  server = await startBundled("test/support/sockets-worker.ts");
+  server = await startBundled();
 });
 afterAll(() => server.dispose());
 

@@ -8,7 +8,7 @@ const tabs: ChatTab[] = [];
 let threads = 0;
 
 beforeAll(async () => {
-  server = await startBundled("test/support/sockets-worker.ts");
+  server = await startBundled();
 });
 afterEach(() => {
   for (const tab of tabs.splice(0)) tab.close();

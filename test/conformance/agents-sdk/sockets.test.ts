@@ -15,7 +15,7 @@ const sockets: { close(): void }[] = [];
 let threads = 0;
 
 beforeAll(async () => {
-  server = await startBundled("test/support/sockets-worker.ts");
+  server = await startBundled();
 });
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.close();

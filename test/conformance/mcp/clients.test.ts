@@ -10,7 +10,7 @@ import { startBundled, type BundledServer } from "../../support/bundled-server.t
 
 let server: BundledServer;
 beforeAll(async () => {
-  server = await startBundled("test/support/sockets-worker.ts");
+  server = await startBundled();
 });
 afterAll(() => server.dispose());
 

@@ -8,7 +8,7 @@ let server: BundledServer;
 let client: OpenAI;
 
 beforeAll(async () => {
-  server = await startBundled("test/support/sockets-worker.ts");
+  server = await startBundled();
   client = new OpenAI({ baseURL: `${server.url}/openai/v1`, apiKey: server.key, maxRetries: 0 });
 });
 afterAll(() => server.dispose());
