@@ -76,6 +76,40 @@ describe.each(VIEWS)("$name", ({ viewport, colorScheme }) => {
   });
 });
 
+describe.each(VIEWS)("$name, the record", ({ viewport, colorScheme }) => {
+  it("[W10] explanation, verification, plan, spend and inbox fit and are accessible", async () => {
+    const tab = await open();
+    const { page } = tab;
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme });
+    const check = async (): Promise<void> => {
+      expect(await violations(tab)).toEqual([]);
+      expect(await overflow(tab)).toBe(0);
+    };
+    await tab.say("plan");
+    await tab.settled();
+    await page.locator("details.plan summary").click();
+    await page.getByRole("button", { name: "Explain" }).click();
+    await page
+      .getByText(/^The prompt: /)
+      .first()
+      .click();
+    await page.getByText("Do what the message says.", { exact: true }).first().waitFor();
+    await check();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Record" }).click();
+    await page.getByRole("button", { name: "Verify the record" }).click();
+    await page.getByText("The record holds.").waitFor();
+    await check();
+    await page.goto(`${server.url}/#spend`);
+    await page.getByRole("table").or(page.getByText("Nothing was spent")).waitFor();
+    await check();
+    await page.goto(`${server.url}/#approvals`);
+    await page.getByRole("heading", { name: "Waiting for you" }).waitFor();
+    await check();
+  });
+});
+
 describe("narrow", () => {
   it("[W10] the list of conversations opens over the page and closes by Escape", async () => {
     const tab = await open();
@@ -126,5 +160,30 @@ describe("keyboard", () => {
     await tab.field.focus();
     await page.keyboard.press("Escape");
     await page.getByText("Stopped.").waitFor();
+  });
+
+  it("[W11] explains, verifies and sums up without a pointer", async () => {
+    const tab = await open();
+    const { page } = tab;
+    await tab.say("say one");
+    await tab.settled();
+    await page.getByRole("button", { name: "Explain" }).focus();
+    await page.keyboard.press("Enter");
+    const panel = page.getByRole("complementary", { name: "Explanation" });
+    await panel.getByText("Step 1").waitFor();
+    // Close, the steps, what the run was pinned to.
+    for (const key of ["Tab", "Tab", "Tab", "Enter"]) await page.keyboard.press(key);
+    await panel.getByText('"instructions"').waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Record" }).focus();
+    await page.keyboard.press("Enter");
+    // Close, the record, its button.
+    for (const key of ["Tab", "Tab", "Tab", "Enter"]) await page.keyboard.press(key);
+    await page.getByText("The record holds.").waitFor();
+    await page.getByRole("link", { name: "Spend", exact: true }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Day").focus();
+    await page.keyboard.press("ArrowRight");
+    expect(await page.getByLabel("Agent").isChecked()).toBe(true);
   });
 });

@@ -42,8 +42,8 @@ export function Workspace({ api, onSignOut }: Props): ReactNode {
   const openSidebar = (): void => setSidebarOpen(true);
   return (
     <div className="workspace">
-      <a className="skip-link" href="#composer" onClick={focusComposer}>
-        Skip to the message field
+      <a className="skip-link" href="#composer" onClick={focusContent}>
+        {route.view === null ? "Skip to the message field" : "Skip to the content"}
       </a>
       <Sidebar
         agent={agent}
@@ -82,9 +82,10 @@ export function Workspace({ api, onSignOut }: Props): ReactNode {
 }
 
 /** The fragment is the route, so the link must not change it. */
-function focusComposer(event: { preventDefault(): void }): void {
+function focusContent(event: { preventDefault(): void }): void {
   event.preventDefault();
-  document.getElementById("composer")?.focus();
+  const content = document.getElementById("composer") ?? document.querySelector(".start");
+  if (content instanceof HTMLElement) content.focus();
 }
 
 /** Null until it is read, and where it cannot be: then nothing is offered that only some may do. */

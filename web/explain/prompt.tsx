@@ -16,8 +16,8 @@ export function PromptMark({ prompts }: { readonly prompts: readonly Prompt[] })
     return (
       <p className="mark mark-good">
         <Icon name="check" />
-        {several ? `All ${prompts.length} prompts` : "The prompt"} rebuilt from the log, and
-        identical to what was sent.
+        {several ? `All ${prompts.length} prompts rebuilt` : "Rebuilt"} from the log, and identical
+        to what was sent.
       </p>
     );
   }

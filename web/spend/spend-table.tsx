@@ -40,8 +40,8 @@ export function SpendTable({ items, groupBy }: Props): ReactNode {
           <tr>
             <th scope="col">{HEADS[groupBy]}</th>
             <th scope="col">Cost</th>
-            <th scope="col">Recovery</th>
-            <th scope="col">Estimated</th>
+            {total.recoveryMicros > 0 && <th scope="col">Recovery</th>}
+            {total.estimatedMicros > 0 && <th scope="col">Estimated</th>}
             <th scope="col">Calls</th>
             <th scope="col">Tokens</th>
           </tr>
@@ -53,7 +53,7 @@ export function SpendTable({ items, groupBy }: Props): ReactNode {
                 {item[groupBy] === "" ? OTHERS[groupBy] : item[groupBy]}
                 <Bar part={item.costMicros ?? 0} of={most} />
               </th>
-              <Numbers cost={item} calls={item.calls} tokens={tokensOf(item)} />
+              <Numbers cost={item} total={total} calls={item.calls} tokens={tokensOf(item)} />
             </tr>
           ))}
         </tbody>
@@ -62,6 +62,7 @@ export function SpendTable({ items, groupBy }: Props): ReactNode {
             <th scope="row">Total</th>
             <Numbers
               cost={total}
+              total={total}
               calls={sum(rows, ({ calls }) => calls)}
               tokens={sum(rows, tokensOf)}
             />
@@ -72,17 +73,19 @@ export function SpendTable({ items, groupBy }: Props): ReactNode {
   );
 }
 
+/** Parts of the cost that are nowhere anything have no column. */
 function Numbers(props: {
   readonly cost: Cost;
+  readonly total: Cost;
   readonly calls: number;
   readonly tokens: number;
 }): ReactNode {
-  const { cost, calls, tokens } = props;
+  const { cost, total, calls, tokens } = props;
   return (
     <>
       <td>{formatKnownCost(cost)}</td>
-      <td>{toPart(cost.recoveryMicros)}</td>
-      <td>{toPart(cost.estimatedMicros)}</td>
+      {total.recoveryMicros > 0 && <td>{toPart(cost.recoveryMicros)}</td>}
+      {total.estimatedMicros > 0 && <td>{toPart(cost.estimatedMicros)}</td>}
       <td>{calls.toLocaleString("en")}</td>
       <td>{tokens.toLocaleString("en")}</td>
     </>
