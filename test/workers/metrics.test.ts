@@ -39,6 +39,7 @@ beforeAll(async () => {
 afterEach(() => {
   lab.models.clear();
   lab.hooks = DEFAULT_HOOKS;
+  lab.build = {};
 });
 
 const look = defineTool({
@@ -149,6 +150,46 @@ describe("a thread that is used again and again", () => {
     expect(samples["wakes_this_hour"]).toBeGreaterThanOrEqual(15);
   });
 });
+
+describe("an outbox that cannot deliver", () => {
+  it("[H55] is reported with how much and since when, and no longer once it can", async () => {
+    let isAway = true;
+    lab.build = {
+      archive: {
+        put: () => (isAway ? Promise.reject(new Error("the archive is away")) : Promise.resolve()),
+        delete: () => Promise.resolve(),
+      },
+    };
+    const { thread, stored } = start("lagging", () => say("yes"));
+    await thread.writeFile("large.txt", "large ".repeat(60_000));
+    const lag = () =>
+      api.until(async () => {
+        const samples = await samplesOf("lagging");
+        return (samples["outbox_lag_events"] ?? 0) > 0 ? samples : null;
+      });
+    expect(await lag()).toMatchObject({ outbox_lagging_threads: 1 });
+    const { lag_since: since } = await health("lagging");
+    expect(since).toBe((await thread.events())[0]?.header.at);
+    isAway = false;
+    await stored.within(({ storage }) => storage.sql.exec("UPDATE cf_agents_jobs SET time = 1"));
+    await runDurableObjectAlarm((env as unknown as Env).AGENT.getByName(stored.name));
+    await told({ stored });
+    const after = { outbox_lagging_threads: 0, outbox_lag_events: 0, outbox_lag_seconds: 0 };
+    expect(await samplesOf("lagging")).toMatchObject(after);
+    expect(await health("lagging")).toMatchObject({ lag_since: null });
+  });
+});
+
+/** What the thread of an agent reported last. */
+async function health(agent: string): Promise<{ readonly lag_since: number | null }> {
+  const row = await (env as unknown as Env).DB.prepare(
+    "SELECT lag_since FROM thread_health WHERE tenant = ? AND agent = ?",
+  )
+    .bind(TENANT, agent)
+    .first<{ lag_since: number | null }>();
+  if (row === null) throw new Error("nothing was reported");
+  return row;
+}
 
 /** Stays for ever before the first event of a step, so that each wake of the run gets nowhere. */
 class Stuck {
