@@ -66,6 +66,9 @@ export async function startServer({
   ];
   args.push("--env-file", state.env, "--env-file", state.modelEnv);
   args.push("--show-interactive-dev-session=false");
+  // Of the debugger. By default wrangler looks for a free port and binds it seconds later, so that of two servers which
+  // start at the same moment one ends. With 0 the system chooses when it binds.
+  args.push("--inspector-port", "0");
   for (const pair of vars) args.push("--var", pair);
   // A group of its own: Ctrl-C reaches this process only, which then ends the tree in order.
   const child = spawn("wrangler", args, {
