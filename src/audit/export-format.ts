@@ -10,12 +10,15 @@
 import type { Anchor } from "#ports/anchors.ts";
 import type { ExportScope, LogBounds } from "#ports/audit-export.ts";
 import type { RawEvent } from "#ports/event-log.ts";
-import { fromBase64, toBase64 } from "#shared/base64.ts";
+import type { Hasher } from "#ports/hasher.ts";
 import { canonicalJson, isJsonObject, utf8, type Json, type JsonObject } from "#shared/json.ts";
-import { parseObject } from "./hash-chain.ts";
+import { isEventLine, toEventText, type EventLine, type EventLineReader } from "./event-line.ts";
+import { parseObject } from "./verifiable-header.ts";
 
 export const AUDIT_EXPORT_FORMAT = "holdfast-export/1";
 const END_FORMAT = "holdfast-export-end/1";
+const LINE_FEED = 10;
+const ENCODER = new TextEncoder();
 
 /** One log in the file, and whose it is. */
 export interface LogExtent extends LogBounds {
@@ -45,11 +48,40 @@ export type ExportLine =
   | { readonly type: "event"; readonly event: RawEvent }
   | { readonly type: "end"; readonly end: ExportEnd };
 
+type RecordLine = Exclude<ExportLine, { readonly type: "event" }>;
+export type ReadLine = RecordLine | { readonly type: "event"; readonly event: EventLine };
+
 export const FIRST_DIGEST = "0".repeat(64);
 
 /** Bytes of the digest of one more line: what `sha256` is given. */
 export function digestInput(before: string, line: string): Uint8Array {
   return utf8(`${before}${line}\n`);
+}
+
+/** The digest over all lines so far, in memory that each line takes over. */
+export class LineDigest {
+  readonly #hasher: Hasher;
+  #value = FIRST_DIGEST;
+  #input = new Uint8Array(16_384);
+
+  constructor(hasher: Hasher) {
+    this.#hasher = hasher;
+  }
+
+  get value(): string {
+    return this.#value;
+  }
+
+  /** As `digestInput` says, of a line that is bytes already. */
+  take(line: Uint8Array): void {
+    const length = FIRST_DIGEST.length + line.byteLength + 1;
+    if (this.#input.byteLength < length) this.#input = new Uint8Array(2 * length);
+    const input = this.#input;
+    ENCODER.encodeInto(this.#value, input);
+    input.set(line, FIRST_DIGEST.length);
+    input[length - 1] = LINE_FEED;
+    this.#value = this.#hasher.sha256(input.subarray(0, length));
+  }
 }
 
 export function endMessage(end: Omit<ExportEnd, "signature">): Uint8Array {
@@ -80,39 +112,18 @@ export function toLine(line: ExportLine): string {
   }
 }
 
-/** Keys in canonical order. A header has no character that needs an escape but its own quotes. */
-function toEventText({ seq, header, hash, salt, payload }: RawEvent): string {
-  const bytes = (value: Uint8Array | null): string =>
-    value === null ? "null" : `"${toBase64(value)}"`;
-  return `{"hash":${JSON.stringify(hash)},"header":${JSON.stringify(header)},"payload":${bytes(payload)},"salt":${bytes(salt)},"seq":${seq}}`;
-}
-
-const EVENT =
-  /^\{"hash":"([0-9a-f]{64})","header":"([ !#-[\]-~]*(?:\\"[ !#-[\]-~]*)*)","payload":(null|"[A-Za-z0-9+/=]*"),"salt":(null|"[A-Za-z0-9+/=]*"),"seq":(0|[1-9]\d{0,15})\}$/;
 const PRINTABLE = /^[\x20-\x7e]*$/;
+/** One byte is one character: what is not ASCII is refused below, and nothing is replaced. */
+const LATIN = new TextDecoder("latin1");
 
 /** Null for whatever is not one spelling of one line. */
-export function parseLine(text: string): ExportLine | null {
-  return text.startsWith('{"hash":') ? parseEvent(text) : parseRecord(text);
+export function parseLine(line: Uint8Array, events: EventLineReader): ReadLine | null {
+  if (!isEventLine(line)) return parseRecord(LATIN.decode(line));
+  const event = events.read(line);
+  return event === null ? null : { type: "event", event };
 }
 
-function parseEvent(text: string): ExportLine | null {
-  const match = EVENT.exec(text);
-  if (match === null) return null;
-  const [, hash = "", escaped = "", storedPayload = "", storedSalt = "", digits = ""] = match;
-  const salt = toBytes(storedSalt);
-  const payload = toBytes(storedPayload);
-  const seq = Number(digits);
-  if (salt === undefined || payload === undefined || !Number.isSafeInteger(seq)) return null;
-  const header = escaped.replaceAll('\\"', '"');
-  return { type: "event", event: { seq, header, hash, salt, payload } };
-}
-
-function toBytes(literal: string): Uint8Array | null | undefined {
-  return literal === "null" ? null : (fromBase64(literal.slice(1, -1)) ?? undefined);
-}
-
-function parseRecord(text: string): ExportLine | null {
+function parseRecord(text: string): RecordLine | null {
   const fields = parseObject(text);
   if (fields === null || !PRINTABLE.test(text) || canonicalJson(fields) !== text) return null;
   const [[type, value] = ["", null], ...more] = Object.entries(fields);
@@ -136,7 +147,7 @@ function parseRecord(text: string): ExportLine | null {
   }
 }
 
-function parseHead(value: JsonObject): ExportLine | null {
+function parseHead(value: JsonObject): RecordLine | null {
   const scope = value["scope"];
   const isShape =
     hasKeys(value, ["at", "format", "scope"]) &&
@@ -146,7 +157,7 @@ function parseHead(value: JsonObject): ExportLine | null {
     hasKeys(scope, ["agent", "tenant", "thread"]) &&
     isAddress(scope);
   // Each field was just seen to be of its type.
-  return isShape ? ({ type: "head", at: value["at"], scope } as unknown as ExportLine) : null;
+  return isShape ? ({ type: "head", at: value["at"], scope } as unknown as RecordLine) : null;
 }
 
 export function parseAnchor(value: Json): Anchor | null {
@@ -170,17 +181,17 @@ export function parseAnchor(value: Json): Anchor | null {
   return isShape ? (value as unknown as Anchor) : null;
 }
 
-function parseExtent(value: JsonObject): ExportLine | null {
+function parseExtent(value: JsonObject): RecordLine | null {
   const isShape =
     hasKeys(value, ["agent", "base", "head", "logId", "tenant", "thread"]) &&
     isAddress(value) &&
     typeof value["logId"] === "string" &&
     isHead(value["base"]) &&
     isHead(value["head"]);
-  return isShape ? ({ type: "log", log: value } as unknown as ExportLine) : null;
+  return isShape ? ({ type: "log", log: value } as unknown as RecordLine) : null;
 }
 
-function parseEnd(value: JsonObject): ExportLine | null {
+function parseEnd(value: JsonObject): RecordLine | null {
   const { keyId, signature } = value;
   const isShape =
     hasKeys(value, ["anchors", "at", "digest", "events", "keyId", "logs", "signature"]) &&
@@ -189,7 +200,7 @@ function parseEnd(value: JsonObject): ExportLine | null {
     (keyId === null) === (signature === null) &&
     (keyId === null || typeof keyId === "string") &&
     (signature === null || typeof signature === "string");
-  return isShape ? ({ type: "end", end: value } as unknown as ExportLine) : null;
+  return isShape ? ({ type: "end", end: value } as unknown as RecordLine) : null;
 }
 
 function isAddress(value: JsonObject): boolean {

@@ -6,15 +6,14 @@
  */
 import type { Anchor } from "#ports/anchors.ts";
 import type { ExportScope } from "#ports/audit-export.ts";
-import type { RawEvent } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { PublicKey, SignatureCheck } from "#ports/signing.ts";
 import { canonicalJson, type JsonObject } from "#shared/json.ts";
 import { anchorMessage, findSignatureFault, type KeyRing, type SignatureFault } from "./anchor.ts";
+import { EventLineReader, type EventLine } from "./event-line.ts";
 import {
-  digestInput,
   endMessage,
-  FIRST_DIGEST,
+  LineDigest,
   parseLine,
   type ExportEnd,
   type ExportLine,
@@ -96,22 +95,24 @@ export class ExportVerifier {
   readonly #expected = new Map<string, Anchor>();
   readonly #seen = new Set<string>();
   readonly #total = { logs: 0, events: 0, erased: 0, anchors: 0, unanchored: 0 };
-  #digest = FIRST_DIGEST;
+  readonly #events = new EventLineReader();
+  readonly #digest: LineDigest;
   #line = 0;
 
   constructor(trust: Trust) {
     this.#trust = trust;
+    this.#digest = new LineDigest(trust.hasher);
     this.#ring = toRing(trust.keys ?? []);
   }
 
   /** Null when the line is sound; only what is signed takes a promise. */
-  take(text: string): Verdict | Promise<Verdict> {
+  take(bytes: Uint8Array): Verdict | Promise<Verdict> {
     this.#line += 1;
-    const line = parseLine(text);
+    const line = parseLine(bytes, this.#events);
     if (this.#scope === null && line?.type !== "head") return this.#fault("manifest_invalid");
     if (line === null || this.#phase === "done") return this.#fault("line_invalid");
     if (line.type === "end") return this.#takeEnd(line.end);
-    this.#digest = this.#trust.hasher.sha256(digestInput(this.#digest, text));
+    this.#digest.take(bytes);
     switch (line.type) {
       case "event":
         return this.#takeEvent(line.event);
@@ -191,14 +192,14 @@ export class ExportVerifier {
       : null;
   }
 
-  #takeEvent(event: RawEvent): Verdict {
+  #takeEvent(event: EventLine): Verdict {
     const open = this.#open;
     if (open === null) return this.#fault("line_invalid");
     const { extent, walk, index } = open;
     const at = { logId: extent.logId, seq: walk.last.seq + 1 };
     if (open.anchored === null)
       return this.#fault("base_unanchored", { ...at, seq: walk.last.seq });
-    const reason: Reason = walk.take(event, extent);
+    const reason: Reason = walk.take(event, { owner: extent, headerBytes: event.headerBytes });
     if (reason !== null) return this.#fault(reason, at);
     return index?.seq === event.seq && index.hash !== event.hash
       ? this.#fault("anchor_mismatch", at)
@@ -249,7 +250,7 @@ export class ExportVerifier {
     for (const logId of this.#expected.keys()) return this.#fault("log_missing", { logId, seq: 1 });
     const { logs, events, anchors } = this.#total;
     const isTold = end.logs === logs && end.events === events && end.anchors === anchors;
-    if (!isTold || end.digest !== this.#digest) return this.#fault("end_mismatch");
+    if (!isTold || end.digest !== this.#digest.value) return this.#fault("end_mismatch");
     this.#end = end;
     const { at, keyId, signature } = end;
     if (keyId === null || signature === null)

@@ -9,13 +9,8 @@ import { canonicalJson, type Json, type JsonObject } from "#shared/json.ts";
 import { err, type Result } from "#shared/result.ts";
 import type { EventLog, LogHead, RawEvent } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
-import {
-  GENESIS_HASH,
-  parseObject,
-  verifyChain,
-  type ChainFault,
-  type ChainReport,
-} from "./hash-chain.ts";
+import { GENESIS_HASH, verifyChain, type ChainFault, type ChainReport } from "./hash-chain.ts";
+import { parseObject } from "./verifiable-header.ts";
 
 export const EXPORT_FORMAT = "holdfast-log/1";
 const PAGE = 100;

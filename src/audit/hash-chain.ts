@@ -5,10 +5,11 @@
  *
  * The seq it names is the one expected at the first bad position: of a deleted, doubled or moved event, its own place.
  */
-import { isJsonObject, utf8, type Json, type JsonObject } from "#shared/json.ts";
+import { utf8 } from "#shared/json.ts";
 import { err, ok, type Result } from "#shared/result.ts";
 import type { LogHead, RawEvent } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
+import { parseHeader, type VerifiableHeader } from "./verifiable-header.ts";
 
 export type ChainFault =
   /** Another event stands where this one was expected. */
@@ -99,11 +100,12 @@ export class ChainWalk {
   }
 
   /** Null when the event stands where it belongs and is what was written; its owner is checked where one is given. */
-  take(event: RawEvent, owner?: LogOwner): ChainFault | null {
+  take(event: RawEvent, { owner, headerBytes }: Known = {}): ChainFault | null {
     const seq = this.#last.seq + 1;
     if (event.seq !== seq) return "seq_unexpected";
-    const isHeader = event.header.isWellFormed();
-    if (!isHeader || this.#hasher.sha256(utf8(event.header)) !== event.hash) return "hash_mismatch";
+    if (!event.header.isWellFormed()) return "hash_mismatch";
+    const hash = this.#hasher.sha256(headerBytes ?? utf8(event.header));
+    if (hash !== event.hash) return "hash_mismatch";
     const header = parseHeader(event.header);
     if (header === null) return "header_invalid";
     const chain = { last: this.#last, logId: this.#logId };
@@ -120,40 +122,17 @@ export class ChainWalk {
   }
 }
 
+interface Known {
+  readonly owner?: LogOwner;
+  /** The bytes of the header's text, where the caller has them. */
+  readonly headerBytes?: Uint8Array;
+}
+
 /** Whose log it is, as each header says. */
 export interface LogOwner {
   readonly tenant: string;
   readonly agent: string | null;
   readonly thread: string | null;
-}
-
-interface VerifiableHeader {
-  readonly logId: string;
-  readonly seq: number;
-  readonly prev: string;
-  readonly payload: { readonly digest: string; readonly bytes: number };
-  readonly owner: JsonObject;
-}
-
-function parseHeader(text: string): VerifiableHeader | null {
-  const header = parseObject(text);
-  const payload = header?.["payload"];
-  if (header === null || !isJsonObject(payload)) return null;
-  const { logId, seq, prev } = header;
-  const { digest, bytes } = payload;
-  if (typeof logId !== "string" || typeof seq !== "number" || typeof prev !== "string") return null;
-  if (typeof digest !== "string" || typeof bytes !== "number") return null;
-  return { logId, seq, prev, payload: { digest, bytes }, owner: header };
-}
-
-/** Null for anything but one JSON object. */
-export function parseObject(text: string): JsonObject | null {
-  try {
-    const value = JSON.parse(text) as Json;
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 function findFault(
@@ -166,8 +145,8 @@ function findFault(
   return header.prev === chain.last.hash ? null : "prev_mismatch";
 }
 
-function findOwnerFault({ owner: named }: VerifiableHeader, owner: LogOwner): ChainFault | null {
-  const { tenant, agent, thread } = named;
+function findOwnerFault(header: VerifiableHeader, owner: LogOwner): ChainFault | null {
+  const { tenant, agent, thread } = header;
   const isOwner = tenant === owner.tenant && agent === owner.agent && thread === owner.thread;
   return isOwner ? null : "log_mismatch";
 }
@@ -182,7 +161,6 @@ function findPayloadFault(
   if (salt === null && payload === null) return null;
   if (salt === null || payload === null) return "payload_incomplete";
   const fits =
-    payload.byteLength === header.payload.bytes &&
-    hasher.sha256(salt, payload) === header.payload.digest;
+    payload.byteLength === header.bytes && hasher.sha256(salt, payload) === header.digest;
   return fits ? null : "payload_mismatch";
 }

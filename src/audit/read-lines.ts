@@ -3,28 +3,30 @@
 /** The largest event of a thread is a few MiB; more is no line of ours, and must not fill memory. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const LINE_FEED = 10;
-/** One byte is one character: what is not ASCII is refused by whoever reads the line, and nothing is replaced. */
-const LATIN = new TextDecoder("latin1");
 
-/** In batches, one for each piece that ends a line. Null where the rest is no line: too long, or without its line feed. */
+/**
+ * In batches, one for each piece that ends a line. Null where the rest is no line: too long, or without its line feed.
+ * Lines are views of their piece, valid until the next batch is asked for; a source may then use its memory again.
+ */
 export async function* readLines(
   pieces: AsyncIterable<Uint8Array>,
-): AsyncGenerator<readonly (string | null)[]> {
+): AsyncGenerator<readonly (Uint8Array | null)[]> {
   let pending: Uint8Array[] = [];
   let waiting = 0;
   for await (const piece of pieces) {
-    const lines: string[] = [];
+    const lines: Uint8Array[] = [];
     let from = 0;
     for (let at = piece.indexOf(LINE_FEED); at >= 0; at = piece.indexOf(LINE_FEED, from)) {
       const rest = piece.subarray(from, at);
-      lines.push(waiting === 0 ? LATIN.decode(rest) : LATIN.decode(join([...pending, rest])));
+      lines.push(waiting === 0 ? rest : join([...pending, rest]));
       pending = [];
       waiting = 0;
       from = at + 1;
     }
     if (lines.length > 0) yield lines;
     if (from === piece.byteLength) continue;
-    pending.push(piece.slice(from));
+    // A copy, which `slice` of a Node buffer is not.
+    pending.push(new Uint8Array(piece.subarray(from)));
     waiting += piece.byteLength - from;
     if (waiting <= MAX_LINE_BYTES) continue;
     yield [null];

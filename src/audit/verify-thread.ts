@@ -106,7 +106,7 @@ function walk({ log, base, owner }: VerifiedThread, hasher: Hasher, from: number
     const slice = log.raw({ from: chain.last.seq + 1, to, limit: SLICE });
     if (slice.length === 0) return report("seq_unexpected");
     for (const event of slice) {
-      const reason = chain.take(event, owner);
+      const reason = chain.take(event, { owner });
       if (reason !== null) return report(reason);
       hashes.set(event.seq, event.hash);
       bytes += event.header.length + (event.payload?.byteLength ?? 0);

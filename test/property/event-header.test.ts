@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { buildHeader, toHeaderText } from "#adapters/log/event-header.ts";
+import { matchHeader, readHeader } from "#audit/verifiable-header.ts";
 import type { EventHeader, EventScope } from "#ports/event-log.ts";
 import { canonicalJson, toWellFormedJson, type Json } from "#shared/json.ts";
 import { openNodeLog } from "#test/support/node-log.ts";
@@ -102,4 +103,49 @@ test("[L7] any JSON with any strings is read back as its well-formed self", () =
       expect(log.get(log.head().seq)?.payload).toEqual(expected);
     }),
   );
+});
+
+/** What somebody might put into a header, at any place of it. */
+const PIECES = [
+  '"',
+  "\\",
+  "\\u0041",
+  ",",
+  "}",
+  "null",
+  "-0",
+  "01",
+  "1e3",
+  "1.5",
+  '"seq":7,',
+  '"__proto__":{},',
+  " ",
+  "\n",
+  "é",
+];
+
+test("[L13] the pattern that a verifier reads headers with knows each that the log writes, and agrees with JSON.parse", () => {
+  let changed = 0;
+  fc.assert(
+    fc.property(
+      identity,
+      scope,
+      fc.nat(),
+      fc.nat(8),
+      fc.constantFrom("", ...PIECES),
+      (id, own, place, gone, piece) => {
+        const written = toHeaderText(buildHeader(id, own, {}));
+        expect(matchHeader(written)).toEqual(readHeader(written));
+        const at = place % written.length;
+        const text = written.slice(0, at) + piece + written.slice(at + gone);
+        const matched = matchHeader(text);
+        if (matched === null) return;
+        expect(matched).toEqual(readHeader(text));
+        if (text !== written) changed += 1;
+      },
+    ),
+    { numRuns: 3_000 },
+  );
+  // Some were matched, or the comparison says nothing.
+  expect(changed).toBeGreaterThan(20);
 });

@@ -66,12 +66,11 @@ describe("H10: the same in another language, and fast", () => {
 
   it("H10 [H6] 100,000 events are verified in less than 10 s", async () => {
     const { pieces, keys } = await largeExport(100_000);
-    // Of the processor, because other suites run beside this one.
-    const startedAt = process.cpuUsage();
+    const startedAt = performance.now();
     const trust = { hasher: new NodeHasher(), check: new WebCryptoCheck(), keys };
     const result = await verifyAuditExport(pieces(), trust);
+    const took = performance.now() - startedAt;
     expect(result).toMatchObject({ ok: true, value: { events: 100_000, anchors: 1_000 } });
-    const { user, system } = process.cpuUsage(startedAt);
-    expect((user + system) / 1_000).toBeLessThan(10_000);
+    expect(took).toBeLessThan(10_000);
   }, 240_000);
 });
