@@ -1,7 +1,8 @@
 /**
  * `npm run bench [-- --save] [--rounds N] [--steps N]`: what durability costs, as ratios of one run, and what the bundle
  * weighs. `npm run bench -- peers [--save] [--rounds N] [--only fresh,rows,deep,kills,memory]`: a run against those of
- * the peers, whose packages are installed in bench/ on first use. Takes minutes, and means something only on a machine
+ * the peers, whose packages are installed in bench/ on first use. `npm run bench -- verify`: events a second of the verifier
+ * of exports. Takes minutes, and means something only on a machine
  * that does nothing else.
  */
 import { join } from "node:path";
@@ -11,6 +12,10 @@ import { ROOT, mustRun, say } from "./lib/project.mjs";
 const [first, ...rest] = process.argv.slice(2);
 await ensureInstalled();
 if (first === "peers") await comparePeers(rest);
+else if (first === "verify")
+  await mustRun("The bench", "node", ["--disable-warning=ExperimentalWarning", "bench/verify.ts"], {
+    live: true,
+  });
 else await measureDurability(process.argv.slice(2));
 
 async function measureDurability(args) {
