@@ -55,17 +55,6 @@ describe("the SIGKILL harness", () => {
     }
   });
 
-  it("starts a server while another one starts", async () => {
-    const other = await createDevServer({ main: "test/support/counter-worker.ts" });
-    try {
-      await server.kill();
-      await Promise.all([server.start(), other.start()]);
-      expect(await read()).toBe(acknowledged);
-    } finally {
-      await other.dispose();
-    }
-  });
-
   it("negative control: reports loss when the state is thrown away", async () => {
     expect(acknowledged).toBeGreaterThan(0);
     await server.kill();
