@@ -4,12 +4,12 @@ import type {
   AgentDoc,
   BranchDoc,
   FileDoc,
-  PrincipalDoc,
   ProblemDoc,
   RunDoc,
   ThreadDoc,
   ThreadListItemDoc,
 } from "#protocols/rest/wire.ts";
+import type { PrincipalDoc } from "#protocols/rest/wire-credentials.ts";
 import type { ApprovalDoc, InboxItemDoc } from "#protocols/rest/wire-approvals.ts";
 import type { ExplanationDoc, VerificationDoc } from "#protocols/rest/wire-audit.ts";
 import type { SpendItemDoc } from "#protocols/rest/wire-spend.ts";

@@ -9,16 +9,8 @@ import { failure } from "./errors.ts";
 import type { Router } from "./route.ts";
 import { addRoute } from "./route.ts";
 import { json } from "./responses.ts";
-import {
-  AgentDoc,
-  AgentListDoc,
-  AgentParams,
-  MintTokenBody,
-  NoParams,
-  NoQuery,
-  PrincipalDoc,
-  TokenDoc,
-} from "./wire.ts";
+import { AgentDoc, AgentListDoc, AgentParams, NoParams, NoQuery } from "./wire.ts";
+import { MintTokenBody, PrincipalDoc, TokenDoc } from "./wire-credentials.ts";
 
 /** The list is not paged: a deployment has few agents, and a tenant that stores more finds them by name. */
 const MAX_STORED = 200;

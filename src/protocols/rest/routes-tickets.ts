@@ -7,7 +7,8 @@ import { json } from "./responses.ts";
 import type { Router } from "./route.ts";
 import { addRoute } from "./route.ts";
 import { isAgent } from "./routes-threads.ts";
-import { IssueTicketBody, NoParams, NoQuery, TicketDoc } from "./wire.ts";
+import { NoParams, NoQuery } from "./wire.ts";
+import { IssueTicketBody, TicketDoc } from "./wire-credentials.ts";
 
 export function addTicketRoutes(router: Router, deps: RestDeps): void {
   addRoute(router, {

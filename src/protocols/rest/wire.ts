@@ -18,7 +18,6 @@ import type {
 import type { FileStat } from "#ports/workspace.ts";
 import type { BudgetStop } from "#kernel/amounts.ts";
 import type { OutputSpec } from "#ports/model.ts";
-import { SCOPES } from "#auth/principal.ts";
 import { isAgentName, isMessageId, isRunId, isThreadId } from "#shared/ids.ts";
 import { utf8 } from "#shared/json.ts";
 
@@ -35,7 +34,7 @@ export const Millis = z.int().openapi({ description: "Epoch milliseconds." });
 export const Sha256 = z.string().openapi({ description: "SHA-256, lower-case hex." });
 
 const SLUG_RULE = "1 to 48 of a-z, 0-9 and -, not starting with -";
-const TOKEN_RULE = "1 to 64 of A-Z, a-z, 0-9, _ and -, starting with a letter or digit";
+export const TOKEN_RULE = "1 to 64 of A-Z, a-z, 0-9, _ and -, starting with a letter or digit";
 export const AgentNameParam = z
   .string()
   .refine(isAgentName)
@@ -164,26 +163,6 @@ export const EditMessageBody = z
 export const CancelRunBody = z
   .strictObject({ reason: z.string().min(1).max(500).default("cancelled by the client") })
   .openapi("CancelRun");
-
-export const MintTokenBody = z
-  .strictObject({
-    user: z
-      .string()
-      .openapi({ description: `Opaque id of the user: ${TOKEN_RULE}; not starting with key_.` }),
-    ttlSeconds: z.int().min(1).max(3_600).default(900),
-    scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).optional(),
-  })
-  .openapi("MintToken");
-
-export const IssueTicketBody = z
-  .strictObject({ agent: AgentParams.shape.agent, thread: ThreadParams.shape.thread })
-  .openapi("IssueTicket");
-export const TicketDoc = z
-  .object({
-    ticket: z.string().openapi({ description: "Sent once, as `?ticket=` of the socket's URL." }),
-    expiresAt: z.int(),
-  })
-  .openapi("Ticket");
 
 export const ReceiptDoc = z
   .object({
@@ -372,22 +351,6 @@ export const AgentDoc = z
   .openapi("Agent");
 export const AgentListDoc = z.object({ items: z.array(AgentDoc) }).openapi("AgentList");
 
-export const TokenDoc = z
-  .object({
-    token: z.string(),
-    user: z.string(),
-    expiresAt: Millis,
-    scopes: z.array(z.enum(SCOPES)),
-  })
-  .openapi("Token");
-export const PrincipalDoc = z
-  .object({
-    tenant: z.string(),
-    kind: z.enum(["user", "service", "operator"]),
-    id: z.string(),
-    scopes: z.array(z.enum(SCOPES)),
-  })
-  .openapi("Principal");
 export const ErasedDoc = z.object({ erased: z.int() }).openapi("Erased");
 
 export const ProblemDoc = z
