@@ -22,7 +22,7 @@ export function PageView({ title, actions, onOpenSidebar, children }: Props): Re
         <h1 className="bar-title">{title}</h1>
         {actions}
       </header>
-      <div className="start" role="region" aria-label={title} tabIndex={0}>
+      <div id="page" className="start" role="region" aria-label={`${title}: content`} tabIndex={0}>
         <div className="start-inner page-inner">{children}</div>
       </div>
     </main>

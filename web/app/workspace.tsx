@@ -42,7 +42,11 @@ export function Workspace({ api, onSignOut }: Props): ReactNode {
   const openSidebar = (): void => setSidebarOpen(true);
   return (
     <div className="workspace">
-      <a className="skip-link" href="#composer" onClick={focusContent}>
+      <a
+        className="skip-link"
+        href={route.view === null ? "#composer" : "#page"}
+        onClick={focusContent}
+      >
         {route.view === null ? "Skip to the message field" : "Skip to the content"}
       </a>
       <Sidebar
@@ -84,7 +88,7 @@ export function Workspace({ api, onSignOut }: Props): ReactNode {
 /** The fragment is the route, so the link must not change it. */
 function focusContent(event: { preventDefault(): void }): void {
   event.preventDefault();
-  const content = document.getElementById("composer") ?? document.querySelector(".start");
+  const content = document.getElementById("composer") ?? document.getElementById("page");
   if (content instanceof HTMLElement) content.focus();
 }
 
