@@ -38,7 +38,7 @@ export async function isHealthy(url, stop = []) {
 }
 
 /**
- * @param {{ state: any, config: string, port: number, main?: string | undefined, onLine?: (line: string) => void, vars?: readonly string[], signal?: AbortSignal }} options
+ * @param {{ state: ReturnType<typeof import("./dev-state.mjs").devState>, config: string, port: number, main?: string | undefined, onLine?: (line: string) => void, vars?: readonly string[], signal?: AbortSignal }} options
  *
  * Starts `wrangler dev` and resolves once it answers. `onLine` gets its lines without noise; all of them go to the log.
  * Throws with the last output when it ends before that. `signal` kills it while it starts, as `kill` does later.

@@ -9,13 +9,13 @@ import type { AgentManifest, ToolPin } from "#kernel/manifest.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { CallerTool, RunExtras } from "#ports/thread-gateway.ts";
 import type { Tool } from "#ports/tool.ts";
+import { CALLER_VERSION } from "#shared/caller-version.ts";
 import { AppError } from "#shared/errors.ts";
 import { canonicalJson } from "#shared/json.ts";
 import { err, ok, type Result } from "#shared/result.ts";
 import { toToolPin } from "./define-agent.ts";
-import { defineToolFromJsonSchema } from "./define-tool.ts";
+import { defineCallerTool } from "./define-tool.ts";
 
-const CALLER_VERSION = "caller";
 const DAY_MS = 86_400_000;
 export const MAX_CALLER_TOOLS = 128;
 
@@ -58,10 +58,9 @@ export function callerTool(pin: ToolPin): Tool {
 }
 
 function toTool({ name, description, inputSchema }: CallerTool): Tool {
-  return defineToolFromJsonSchema({
+  return defineCallerTool({
     name,
     description: description.trim() === "" ? name : description,
-    version: CALLER_VERSION,
     inputSchema,
     effect: "read",
     approval: "question",

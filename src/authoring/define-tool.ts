@@ -14,6 +14,7 @@ import type {
   ToolEffect,
   ToolLimits,
 } from "#ports/tool.ts";
+import { CALLER_VERSION } from "#shared/caller-version.ts";
 import { fromJsonSchema, fromZodObject, type ArgumentSchema } from "./argument-schema.ts";
 import { DEFAULT_TOOL_LIMITS, MIN_LOOP_LIMIT } from "./defaults.ts";
 
@@ -65,6 +66,16 @@ export function defineToolFromJsonSchema(spec: JsonToolSpec): Tool {
   return toTool(spec, () => fromJsonSchema(spec.inputSchema));
 }
 
+/** For a function that whoever sends a message carries out; only this may have the version that says so. */
+export function defineCallerTool(spec: Omit<JsonToolSpec, "version">): Tool {
+  const { inputSchema } = spec;
+  return {
+    ...defineToolFromJsonSchema({ ...spec, version: "1" } as JsonToolSpec),
+    inputSchema,
+    version: CALLER_VERSION,
+  };
+}
+
 type ErasedSpec = ToolOptions<JsonObject> & EffectDeclaration<JsonObject>;
 
 function toTool(spec: ErasedSpec, compile: () => ArgumentSchema): Tool {
@@ -105,6 +116,7 @@ function assertDefinition(spec: ErasedSpec): void {
   };
   if (!TOOL_NAME.test(spec.name)) refuse("the name must match ^[a-zA-Z0-9_-]{1,64}$");
   if (spec.description.trim() === "") refuse("a description is required, the model chooses by it");
+  if (spec.version === CALLER_VERSION) refuse(`the version ${CALLER_VERSION} is reserved`);
   if (spec.version.trim() === "") refuse("a version is required, runs are pinned to it");
   if (!EFFECTS.has(spec.effect)) refuse("effect must be read, idempotent, reconcile or once");
   if (spec.approval !== undefined && !APPROVALS.has(spec.approval))

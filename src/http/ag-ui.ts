@@ -1,15 +1,13 @@
 /** Where AG-UI clients come in: `POST /ag-ui/:agent`, and a run that is read again. */
 import type { Context, Hono } from "hono";
+import { findAgent, type KnownAgents } from "#auth/known-agents.ts";
 import type { AgUiCall, AgUiDeps } from "#protocols/ag-ui/routes.ts";
 import { readRun, startRun } from "#protocols/ag-ui/routes.ts";
-import { refuse, type AgentEntry, type RestDeps, type RestEnv } from "#protocols/rest/context.ts";
+import { refuse, type RestEnv } from "#protocols/rest/context.ts";
 import { failure } from "#protocols/rest/errors.ts";
 import { isAgentName } from "#shared/ids.ts";
 
-interface MountDeps extends AgUiDeps {
-  readonly agents: readonly AgentEntry[];
-  readonly promoted: RestDeps["promoted"];
-}
+type MountDeps = AgUiDeps & KnownAgents;
 const RUN = "/ag-ui/:agent";
 const READ = "/ag-ui/:agent/:thread/runs/:run";
 
@@ -33,8 +31,6 @@ async function toCall(c: Context<RestEnv>, deps: MountDeps): Promise<AgUiCall | 
   const agent = c.req.param("agent") ?? "";
   if (principal === undefined || !isAgentName(agent)) return null;
   const { tenant } = principal;
-  const known =
-    deps.agents.some(({ manifest }) => manifest.name === agent) ||
-    (await deps.promoted.get({ tenant, agent })) !== null;
-  return known ? { deps, principal, agent, requestId: c.get("requestId") } : null;
+  const known = await findAgent(deps, { tenant, agent });
+  return known !== null ? { deps, principal, agent, requestId: c.get("requestId") } : null;
 }

@@ -105,7 +105,7 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
   app.route("/openai/v1", openai);
   app.use("/ag-ui/*", requirePrincipal(authenticate, limits));
   mountAgUi(app, { ...deps, threads, limits });
-  mountMcp(app, { ...deps, threads }, requirePrincipal(authenticate, limits));
+  mountMcp(app, { ...deps, threads, limits }, requirePrincipal(authenticate, limits));
   mountSockets(app, { ...deps, threads, tickets, authenticate, deferTo, limits });
   app.notFound((c) => refuse(c, failure("not_found")));
   app.onError((error, c) => {

@@ -1,18 +1,19 @@
 /** Where MCP clients come in: `/mcp/:agent`. */
 import type { Context, Hono, MiddlewareHandler } from "hono";
+import { findAgent, type KnownAgents } from "#auth/known-agents.ts";
+import type { RateLimits } from "#auth/rate-limits.ts";
 import type { ThreadAccess } from "#auth/thread-access.ts";
 import { isForeignOrigin, serveMcp } from "#protocols/mcp/routes.ts";
-import { refuse, type AgentEntry, type RestDeps, type RestEnv } from "#protocols/rest/context.ts";
+import { refuse, type RestDeps, type RestEnv } from "#protocols/rest/context.ts";
 import { failure } from "#protocols/rest/errors.ts";
 import { isAgentName } from "#shared/ids.ts";
 
-interface McpMountDeps {
+interface McpMountDeps extends KnownAgents {
   readonly threads: ThreadAccess;
   readonly directory: RestDeps["directory"];
   readonly ids: RestDeps["ids"];
-  readonly agents: readonly AgentEntry[];
-  readonly promoted: RestDeps["promoted"];
   readonly allowedOrigins: readonly string[];
+  readonly limits: RateLimits;
 }
 const PATH = "/mcp/:agent";
 
@@ -34,9 +35,8 @@ export function mountMcp(
     const agent = c.req.param("agent");
     if (principal === undefined || !isAgentName(agent)) return refuse(c, failure("agent_unknown"));
     const { tenant } = principal;
-    const entry = deps.agents.find(({ manifest }) => manifest.name === agent)?.manifest;
-    const manifest = entry ?? (await deps.promoted.get({ tenant, agent }))?.manifest;
-    if (manifest === undefined) return refuse(c, failure("agent_unknown"));
+    const manifest = await findAgent(deps, { tenant, agent });
+    if (manifest === null) return refuse(c, failure("agent_unknown"));
     const { description } = manifest;
     const request = c.req.raw;
     return serveMcp({ ...deps, principal, agent, description, request, context: contextOf(c) });

@@ -4,11 +4,18 @@
  * P70 to P73. A run goes on without its reader. The client's run id is the idempotency key of its message, so the same
  * request again is the same run.
  */
-import type { Principal } from "#auth/principal.ts";
+import type { Principal, Scope } from "#auth/principal.ts";
 import { hasScope, toCaller } from "#auth/principal.ts";
 import type { RateLimits } from "#auth/rate-limits.ts";
 import type { ThreadAccess, ThreadPlace } from "#auth/thread-access.ts";
-import type { ApprovalView, Failure, Reply } from "#ports/thread-gateway.ts";
+import type {
+  ApprovalView,
+  Caller,
+  Failure,
+  Page,
+  Reply,
+  ThreadStub,
+} from "#ports/thread-gateway.ts";
 import { firstDecision } from "#protocols/common/first-decision.ts";
 import { SSE_HEADERS, toSse } from "#protocols/common/sse-writer.ts";
 import { openTurn, type OpenTurn, type TurnItem } from "#protocols/common/turn.ts";
@@ -58,6 +65,8 @@ export async function readRun(
   }: { readonly thread: string; readonly run: string; readonly headers: Headers },
 ): Promise<Response> {
   const missing = refuseRun(failure("not_found"), call.requestId);
+  if (!hasScope(call.principal, "threads:read"))
+    return refuseRun(needs("threads:read"), call.requestId);
   if (!isThreadId(thread) || !isRunId(run)) return missing;
   const place = { agent: call.agent, thread };
   const caller = toCaller(call.principal);
@@ -83,10 +92,9 @@ export async function readRun(
 
 async function decode(call: AgUiCall, request: Request): Promise<Result<RunInput, Failure>> {
   const { principal, deps } = call;
-  if (!hasScope(principal, "threads:write"))
-    return err(
-      failure("forbidden", "This needs the scope threads:write.", { scope: "threads:write" }),
-    );
+  // Both: its answer is what the thread holds.
+  for (const scope of ["threads:write", "threads:read"] as const)
+    if (!hasScope(principal, scope)) return err(needs(scope));
   const wait = deps.limits.take("run", principal);
   if (wait !== null) return err(rateLimited(wait));
   const json = await readJson(request, { maxBytes: MAX_JSON_BYTES, code: "body_too_large" });
@@ -155,15 +163,11 @@ async function goOn(
 ): Promise<Result<Started, Failure>> {
   const caller = toCaller(principal);
   const stub = deps.threads.stub(caller, place);
-  const all = await stub.approvals(caller, { state: "all", after: 0, limit: 200 });
-  if (!all.ok) return all;
   const asked: ApprovalView[] = [];
   for (const answer of answers) {
-    const view = all.value.items.findLast((item) =>
-      answer.by === "call" ? item.callId === answer.id : item.approvalId === answer.id,
-    );
-    if (view === undefined) return err(failure("not_found"));
-    asked.push(view);
+    const view = await approvalOf(stub, caller, answer);
+    if (!view.ok) return view;
+    asked.push(view.value);
   }
   for (const [index, answer] of answers.entries()) {
     const view = asked[index];
@@ -185,6 +189,31 @@ async function goOn(
     : ok({ run: found.value.run, seq: found.value.seq - 1 });
 }
 
+/** By the approval's id, or the newest that asked for this call: newest first would need a second order of pages. */
+async function approvalOf(
+  stub: ThreadStub,
+  caller: Caller,
+  answer: GivenAnswer,
+): Promise<Reply<ApprovalView>> {
+  if (answer.by === "approval") return stub.approval(caller, answer.id);
+  let found: ApprovalView | undefined;
+  for (let after: number | null = 0; after !== null;) {
+    const page: Reply<Page<ApprovalView>> = await stub.approvals(caller, {
+      state: "all",
+      after,
+      limit: 200,
+    });
+    if (!page.ok) return page;
+    found = page.value.items.findLast(({ callId }) => callId === answer.id) ?? found;
+    after = page.value.next;
+  }
+  return found === undefined ? err(failure("not_found")) : ok(found);
+}
+
+function needs(scope: Scope): Failure {
+  return failure("forbidden", `This needs the scope ${scope}.`, { scope });
+}
+
 async function serve(
   { deps, principal, requestId }: AgUiCall,
   place: ThreadPlace,
@@ -197,7 +226,7 @@ async function serve(
   const from = { seq: read.seq, attempt: 0, offset: 0 };
   const frames = await stub.stream(caller, { from, runId: read.run, deltas: true });
   if (!frames.ok) return refuseRun(frames.error, requestId);
-  const turn = openTurn(frames.value, { runId: read.run, from, follow: true });
+  const turn = openTurn(frames.value, { runId: read.run, from, follow: true, whole: true });
   // A client that comes back has a state that nobody here knows: the next change tells it whole.
   const state = read.after < 0 ? view.value.state : null;
   const writer = new RunWriter({ ...read, state });

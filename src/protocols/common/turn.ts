@@ -9,6 +9,7 @@
  */
 import type { AnswerPart, ThreadEvents } from "#kernel/events.ts";
 import type { EventView, StreamCursor, StreamFrame } from "#ports/thread-gateway.ts";
+import { CALLER_VERSION } from "#shared/caller-version.ts";
 import { isJsonObject } from "#shared/json.ts";
 import { FrameLines } from "./frame-lines.ts";
 
@@ -54,6 +55,8 @@ export interface TurnStart {
   readonly from: StreamCursor;
   /** False: tell how things stand, and end there as `running` where the run goes on. */
   readonly follow: boolean;
+  /** The whole run: a wait that is over is part of what is told. Otherwise the first wait ends the turn. */
+  readonly whole: boolean;
 }
 
 export interface OpenTurn {
@@ -102,19 +105,26 @@ function parseFrame(line: string): StreamFrame | null {
 
 type CallPlace =
   | { readonly state: "open"; readonly part: Extract<AnswerPart, { readonly type: "call" }> }
-  | { readonly state: "waiting"; readonly call: WaitingCall };
+  | {
+      readonly state: "waiting";
+      readonly part: Extract<AnswerPart, { readonly type: "call" }>;
+      readonly call: WaitingCall;
+    };
 
 class Turn {
   readonly #runId: string;
   readonly #follow: boolean;
+  /** While true, a decision may already be in the log, so a wait is not yet an end. */
+  #replaying: boolean;
   #cursor: StreamCursor;
   /** Calls of the step at hand without a result. */
   readonly #calls = new Map<string, CallPlace>();
   #given: { step: number; length: number } = { step: 0, length: 0 };
 
-  constructor({ runId, from, follow }: TurnStart) {
+  constructor({ runId, from, follow, whole }: TurnStart) {
     this.#runId = runId;
     this.#follow = follow;
+    this.#replaying = whole;
     this.#cursor = from;
   }
 
@@ -124,14 +134,18 @@ class Turn {
 
   read(frame: StreamFrame): readonly TurnItem[] {
     this.#cursor = frame.cursor;
-    if (frame.type === "caught_up") {
-      const running: TurnItem = { type: "end", end: { type: "running" }, cursor: this.#cursor };
-      return this.#follow ? [] : [running];
-    }
+    if (frame.type === "caught_up") return this.#caughtUp();
     if (frame.type === "event") return this.#event(frame.event);
     if (frame.runId !== this.#runId) return [];
     if (frame.type === "delta") return this.#text(frame.step, frame.text);
     return this.#discard(frame.step);
+  }
+
+  #caughtUp(): readonly TurnItem[] {
+    this.#replaying = false;
+    const paused = this.#pause();
+    if (this.#follow || paused.length > 0) return paused;
+    return [{ type: "end", end: { type: "running" }, cursor: this.#cursor }];
   }
 
   #discard(step: number): readonly TurnItem[] {
@@ -162,6 +176,8 @@ class Turn {
         return this.#closed(event);
       case "approval.requested":
         return this.#waiting(event, payload);
+      case "approval.decided":
+        return this.#decided(event);
       case "run.completed":
       case "run.failed":
       case "run.cancelled":
@@ -199,16 +215,25 @@ class Turn {
         callId,
         name: place.part.name,
         argsText: toArgsText(place.part),
-        brought: payload?.version === "caller",
+        brought: payload?.version === CALLER_VERSION,
         question: payload?.question ?? null,
       };
-      this.#calls.set(callId, { state: "waiting", call });
+      this.#calls.set(callId, { state: "waiting", part: place.part, call });
     }
     return [{ type: "event", event, cursor: this.#cursor }, ...this.#pause()];
   }
 
+  #decided(event: EventView): readonly TurnItem[] {
+    for (const [callId, place] of this.#calls) {
+      if (place.state === "waiting" && place.call.approvalId === event.header.cause)
+        this.#calls.set(callId, { state: "open", part: place.part });
+    }
+    return [{ type: "event", event, cursor: this.#cursor }];
+  }
+
   /** Nothing but a decision moves the run: each call of the step that is not closed waits. */
   #pause(): readonly TurnItem[] {
+    if (this.#replaying) return [];
     const places = [...this.#calls.values()];
     const calls = places.flatMap((place) => (place.state === "waiting" ? [place.call] : []));
     if (calls.length === 0 || calls.length < places.length) return [];

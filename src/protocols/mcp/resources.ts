@@ -8,6 +8,7 @@ import { toCaller } from "#auth/principal.ts";
 import type { Failure, ThreadStub } from "#ports/thread-gateway.ts";
 import { toProblem } from "#protocols/rest/errors.ts";
 import { fromUtf8 } from "#shared/json.ts";
+import { requireScopes } from "./access.ts";
 import type { McpCall } from "./tools.ts";
 import { toThreadId } from "./wire.ts";
 
@@ -40,7 +41,7 @@ export function addResources(server: McpServer, call: McpCall): void {
 }
 
 async function transcript(call: McpCall, uri: URL, thread: string): Promise<ReadResourceResult> {
-  const page = await stubOf(call, thread).messages(toCaller(call.principal), {
+  const page = await stubOf(call, thread, "threads:read").messages(toCaller(call.principal), {
     after: 0,
     limit: PAGE,
   });
@@ -49,7 +50,7 @@ async function transcript(call: McpCall, uri: URL, thread: string): Promise<Read
 }
 
 async function events(call: McpCall, uri: URL, thread: string): Promise<ReadResourceResult> {
-  const page = await stubOf(call, thread).events(toCaller(call.principal), {
+  const page = await stubOf(call, thread, "threads:read").events(toCaller(call.principal), {
     after: 0,
     limit: PAGE,
   });
@@ -63,7 +64,11 @@ async function file(
   { thread, path }: { readonly thread: string; readonly path: string },
 ): Promise<ReadResourceResult> {
   const range = { offset: 0, limit: MAX_FILE_BYTES };
-  const read = await stubOf(call, thread).readFile(toCaller(call.principal), path, range);
+  const read = await stubOf(call, thread, "files:read").readFile(
+    toCaller(call.principal),
+    path,
+    range,
+  );
   if (!read.ok) throw refused(read.error);
   const text = toText(read.value.content);
   if (text !== null) return { contents: [{ uri: uri.href, mimeType: "text/plain", text }] };
@@ -86,7 +91,10 @@ function json(uri: URL, value: unknown): ReadResourceResult {
   };
 }
 
-function stubOf({ threads, principal, agent }: McpCall, text: string): ThreadStub {
+function stubOf(call: McpCall, text: string, scope: "threads:read" | "files:read"): ThreadStub {
+  const { threads, principal, agent } = call;
+  const allowed = requireScopes(call, [scope]);
+  if (!allowed.ok) throw refused(allowed.error);
   const thread = toThreadId(text);
   if (thread === null) throw new Error("not_found: there is no such thread.");
   return threads.stub(toCaller(principal), { agent, thread });

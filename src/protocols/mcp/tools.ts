@@ -6,7 +6,8 @@
  */
 import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
 import type { Principal } from "#auth/principal.ts";
-import { hasScope, toCaller } from "#auth/principal.ts";
+import { toCaller } from "#auth/principal.ts";
+import type { RateLimits } from "#auth/rate-limits.ts";
 import type { ThreadAccess } from "#auth/thread-access.ts";
 import type { Directory } from "#ports/directory.ts";
 import type { Ids } from "#ports/ids.ts";
@@ -17,6 +18,7 @@ import { trusted, type AgentName, type ThreadId } from "#shared/ids.ts";
 import type { Json } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
 import { toRunOutput, toRunResult } from "./encode.ts";
+import { mayStart, requireScopes } from "./access.ts";
 import { toErrorResult } from "./errors.ts";
 import {
   AnswerInput,
@@ -34,6 +36,7 @@ export interface McpCall {
   readonly ids: Ids;
   readonly agent: AgentName;
   readonly principal: Principal;
+  readonly limits: RateLimits;
 }
 interface Started {
   readonly thread: ThreadId;
@@ -83,11 +86,7 @@ export function addTools(server: McpServer, call: McpCall, description: string):
       outputSchema: RunOutput,
       annotations: { readOnlyHint: true },
     },
-    async (input, context) => {
-      const thread = toThreadId(input.thread);
-      if (thread === null) return toErrorResult(failure("not_found"));
-      return follow(call, { thread, run: input.run, seq: 0 }, context);
-    },
+    (input, context) => result(call, input, context),
   );
   addOthers(server, call);
 }
@@ -122,11 +121,12 @@ async function answer<T>(
 }
 
 async function start(
-  { threads, ids, agent, principal }: McpCall,
+  call: McpCall,
   input: { readonly message: string; readonly thread?: string | undefined },
 ): Promise<Reply<Started>> {
-  if (!hasScope(principal, "threads:write"))
-    return err(failure("forbidden", "This needs the scope threads:write."));
+  const { threads, ids, agent, principal } = call;
+  const allowed = mayStart(call);
+  if (!allowed.ok) return allowed;
   const thread = toThreadId(input.thread ?? ids.next("thr"));
   if (thread === null) return err(failure("not_found"));
   const message = {
@@ -173,7 +173,7 @@ async function follow(
   const options = { from, runId: run.run, deltas: true };
   const frames = await stubOf(call, run.thread).stream(caller, options);
   if (!frames.ok) return toErrorResult(frames.error);
-  const turn = openTurn(frames.value, { runId: run.run, from, follow: true });
+  const turn = openTurn(frames.value, { runId: run.run, from, follow: true, whole: true });
   const timer = setTimeout(() => void turn.close(), ASK_WAIT_MS);
   const left = (): void => void turn.close();
   context.mcpReq.signal.addEventListener("abort", left, { once: true });
@@ -215,12 +215,30 @@ function toProgress(item: TurnItem): string | null {
   return null;
 }
 
+/** Read from where the run began: what lies before it may be long, or pruned. */
+async function result(
+  call: McpCall,
+  { thread: text, run }: { readonly thread: string; readonly run: string },
+  context: ServerContext,
+): Promise<CallToolResult> {
+  const thread = toThreadId(text);
+  if (thread === null) return toErrorResult(failure("not_found"));
+  const allowed = requireScopes(call, ["threads:read"]);
+  if (!allowed.ok) return toErrorResult(allowed.error);
+  const view = await stubOf(call, thread).run(toCaller(call.principal), run);
+  if (!view.ok) return toErrorResult(view.error);
+  if (view.value.endedAt !== null) return report(call, { thread, run });
+  return follow(call, { thread, run, seq: view.value.startSeq - 1 }, context);
+}
+
 async function report(
   call: McpCall,
   { thread: threadText, run }: { readonly thread: string; readonly run: string },
 ): Promise<CallToolResult> {
   const thread = toThreadId(threadText);
   if (thread === null) return toErrorResult(failure("not_found"));
+  const allowed = requireScopes(call, ["threads:read"]);
+  if (!allowed.ok) return toErrorResult(allowed.error);
   const caller = toCaller(call.principal);
   const stub = stubOf(call, thread);
   const view = await stub.run(caller, run);
@@ -243,6 +261,8 @@ async function decide(
 ): Promise<CallToolResult> {
   const thread = toThreadId(input.thread);
   if (thread === null) return toErrorResult(failure("not_found"));
+  const allowed = requireScopes(call, ["threads:read"]);
+  if (!allowed.ok) return toErrorResult(allowed.error);
   const decided = await stubOf(call, thread).decide(
     toCaller(call.principal),
     {
@@ -258,10 +278,10 @@ async function decide(
   return report(call, { thread, run: decided.value.runId });
 }
 
-async function listThreads(
-  { directory, principal, agent }: McpCall,
-  limit: number,
-): Promise<CallToolResult> {
+async function listThreads(call: McpCall, limit: number): Promise<CallToolResult> {
+  const { directory, principal, agent } = call;
+  const allowed = requireScopes(call, ["threads:read"]);
+  if (!allowed.ok) return toErrorResult(allowed.error);
   const records = await directory.list({
     tenant: principal.tenant,
     visible: principal.kind === "user" ? { to: "owner", owner: principal.id } : { to: "tenant" },

@@ -147,5 +147,6 @@ export async function follow(
   const options = { from, runId: place.run, deltas: true };
   const frames = await stub.stream(caller, options);
   if (!frames.ok) return err(toRefused(frames.error));
-  return ok(openTurn(frames.value, { runId: place.run, from, follow: live }));
+  // A response ends where it asked for something, whatever was answered since: what follows is another response.
+  return ok(openTurn(frames.value, { runId: place.run, from, follow: live, whole: false }));
 }

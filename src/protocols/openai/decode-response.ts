@@ -12,6 +12,7 @@ import type { Json } from "#shared/json.ts";
 import { isJsonObject } from "#shared/json.ts";
 import { err, ok, type Result } from "#shared/result.ts";
 import { invalid, type Refused } from "./errors.ts";
+import { quoteHistory } from "./history.ts";
 import { parseCallId, parseResponseId, type CallPlace, type ResponsePlace } from "./ids.ts";
 import { ANY_ARGUMENTS, type InputItem, type ResponseBody } from "./wire.ts";
 
@@ -67,7 +68,7 @@ export function planResponse(body: ResponseBody): Result<ResponsePlan, Refused> 
   }
   if (text.trim() === "") return err(invalid("The input holds no text of the user.", "input"));
   const before = spoken.slice(0, spoken.length - behind.length);
-  const history = previous === null ? toHistory(before) : null;
+  const history = previous === null ? quoteHistory(before.flatMap(toQuoted)) : null;
   const instructions = [body.instructions ?? "", ...items.filter(isInstruction).map(contentOf)]
     .filter((part) => part !== "")
     .join("\n\n");
@@ -136,18 +137,12 @@ function userText(item: InputItem): string {
   return isMessage && item.role === "user" ? item.content : "";
 }
 
-function toHistory(items: readonly InputItem[]): string | null {
-  const lines = items.flatMap((item) => {
-    if (item.type === undefined || item.type === "message")
-      return [JSON.stringify({ role: item.role, content: item.content })];
-    if (item.type === "function_call")
-      return [JSON.stringify({ role: "assistant", call: item.name, arguments: item.arguments })];
-    return item.type === "function_call_output"
-      ? [JSON.stringify({ role: "tool", content: item.output })]
-      : [];
-  });
-  if (lines.length === 0) return null;
-  return `The conversation so far, as the client reports it:\n${lines.join("\n")}`;
+function toQuoted(item: InputItem): readonly object[] {
+  if (item.type === undefined || item.type === "message")
+    return [{ role: item.role, content: item.content }];
+  if (item.type === "function_call")
+    return [{ role: "assistant", call: item.name, arguments: item.arguments }];
+  return item.type === "function_call_output" ? [{ role: "tool", content: item.output }] : [];
 }
 
 function toTools({ tools, tool_choice: choice }: ResponseBody): RunExtras["tools"] {

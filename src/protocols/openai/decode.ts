@@ -11,6 +11,7 @@ import type { ThreadId } from "#shared/ids.ts";
 import { isJsonObject } from "#shared/json.ts";
 import { err, ok, type Result } from "#shared/result.ts";
 import { invalid, type Refused } from "./errors.ts";
+import { quoteHistory } from "./history.ts";
 import { parseCallId, type CallPlace } from "./ids.ts";
 import { ANY_ARGUMENTS, type ChatBody, type ChatMessage } from "./wire.ts";
 
@@ -54,7 +55,7 @@ export function planChat(body: ChatBody): Result<ChatPlan, Refused> {
     extras: {
       tools: body.tool_choice === "none" ? [] : (body.tools ?? []).map(toCallerTool),
       instructions: instructions.trim() === "" ? null : instructions,
-      history: toHistory(spoken.slice(0, lastAssistant + 1)),
+      history: quoteHistory(spoken.slice(0, lastAssistant + 1).map(toQuoted)),
     },
   });
 }
@@ -77,21 +78,14 @@ function goOn(behind: readonly ChatMessage[], text: string): Result<ChatPlan, Re
   return ok({ type: "go_on", thread, results, text });
 }
 
-/** One line a message, as JSON: a text that looks like another speaker stays a text. */
-export function toHistory(messages: readonly ChatMessage[]): string | null {
-  if (messages.length === 0) return null;
-  const lines = messages.map((message) => {
-    const { role, content } = message;
-    const calls =
-      message.role === "assistant" ? (message.tool_calls ?? []).map((call) => call.function) : [];
-    return JSON.stringify({ role, content, ...(calls.length === 0 ? {} : { calls }) });
-  });
-  return `The conversation so far, as the client reports it:\n${lines.join("\n")}`;
+function toQuoted(message: ChatMessage): object {
+  const { role, content } = message;
+  const calls =
+    message.role === "assistant" ? (message.tool_calls ?? []).map((call) => call.function) : [];
+  return { role, content, ...(calls.length === 0 ? {} : { calls }) };
 }
 
-export function toCallerTool({
-  function: tool,
-}: NonNullable<ChatBody["tools"]>[number]): CallerTool {
+function toCallerTool({ function: tool }: NonNullable<ChatBody["tools"]>[number]): CallerTool {
   const { name, description, parameters } = tool;
   return { name, description: description ?? "", inputSchema: parameters ?? ANY_ARGUMENTS };
 }
@@ -100,7 +94,7 @@ type JsonFormat =
   | { readonly type: "text" | "json_object" }
   | { readonly type: "json_schema"; readonly json_schema: { name: string; schema?: unknown } };
 
-export function toOutput(format: JsonFormat | null | undefined): OutputSpec | null {
+function toOutput(format: JsonFormat | null | undefined): OutputSpec | null {
   if (format?.type === "json_object") return { name: "answer", schema: { type: "object" } };
   if (format?.type !== "json_schema") return null;
   const { name, schema } = format.json_schema;

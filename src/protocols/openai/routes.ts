@@ -6,13 +6,11 @@
  */
 import { Hono, type Context } from "hono";
 import type { Authenticate } from "#auth/authenticate.ts";
-import type { Principal } from "#auth/principal.ts";
+import { findAgent, type KnownAgents } from "#auth/known-agents.ts";
+import type { Principal, Scope } from "#auth/principal.ts";
 import { hasScope } from "#auth/principal.ts";
 import type { RateLimits } from "#auth/rate-limits.ts";
 import type { ThreadAccess } from "#auth/thread-access.ts";
-import type { AgentManifest } from "#kernel/manifest.ts";
-import type { Directory } from "#ports/directory.ts";
-import type { PromotedAgents } from "#ports/agent-versions.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { Ids } from "#ports/ids.ts";
@@ -26,11 +24,8 @@ import { answerChat } from "./serve-chat.ts";
 import { answerResponse, cancelResponse, readResponse } from "./serve-response.ts";
 import { ChatBody, ResponseBody } from "./wire.ts";
 
-export interface OpenAiDeps {
+export interface OpenAiDeps extends KnownAgents {
   readonly threads: ThreadAccess;
-  readonly directory: Directory;
-  readonly agents: readonly { readonly manifest: AgentManifest }[];
-  readonly promoted: PromotedAgents;
   readonly limits: RateLimits;
   readonly authenticate: Authenticate;
   readonly deferTo: (c: Context) => (work: Promise<void>) => void;
@@ -82,8 +77,14 @@ export function createOpenAiApi(
     principal: c.get("openaiCaller"),
     idempotencyKey: null,
   });
-  api.get("/responses/:id", (c) => readResponse(callOf(c), c.req.param("id"), c.req.query()));
-  api.post("/responses/:id/cancel", (c) => cancelResponse(callOf(c), c.req.param("id")));
+  api.get("/responses/:id", (c) => {
+    const refused = missingScope(c.get("openaiCaller"), ["threads:read"]);
+    return refused ?? readResponse(callOf(c), c.req.param("id"), c.req.query());
+  });
+  api.post("/responses/:id/cancel", (c) => {
+    const refused = missingScope(c.get("openaiCaller"), ["threads:write", "threads:read"]);
+    return refused ?? cancelResponse(callOf(c), c.req.param("id"));
+  });
   api.notFound((c) =>
     errorResponse({
       ...toRefused(failure("not_found")),
@@ -95,6 +96,12 @@ export function createOpenAiApi(
   );
   api.onError(() => errorResponse(toRefused(failure("internal"))));
   return api;
+}
+
+function missingScope(principal: Principal, scopes: readonly Scope[]): Response | null {
+  const missing = scopes.find((scope) => !hasScope(principal, scope));
+  if (missing === undefined) return null;
+  return errorResponse(toRefused(failure("forbidden", `This needs the scope ${missing}.`)));
 }
 
 interface Decoded<B> {
@@ -116,10 +123,9 @@ async function decode<S extends z.ZodType<{ readonly model: AgentName }>>(
   schema: S,
 ): Promise<Result<Decoded<z.output<S>>, Response>> {
   const principal = c.get("openaiCaller");
-  if (!hasScope(principal, "threads:write"))
-    return err(
-      errorResponse(toRefused(failure("forbidden", "This needs the scope threads:write."))),
-    );
+  // Both: its answer is what the thread holds.
+  const refused = missingScope(principal, ["threads:write", "threads:read"]);
+  if (refused !== null) return err(refused);
   const wait = deps.limits.take("run", principal);
   if (wait !== null) return err(refuseRate(wait));
   const json = await readJson(c.req.raw, { maxBytes: MAX_JSON_BYTES, code: "body_too_large" });
@@ -159,13 +165,8 @@ function refuseRate(seconds: number): Response {
   return errorResponse(toRefused(limited), limited);
 }
 
-async function isAgent(
-  { agents, promoted }: OpenAiDeps,
-  { tenant }: Principal,
-  agent: string,
-): Promise<boolean> {
-  if (agents.some(({ manifest }) => manifest.name === agent)) return true;
-  return isAgentName(agent) && (await promoted.get({ tenant, agent })) !== null;
+async function isAgent(deps: OpenAiDeps, { tenant }: Principal, agent: string): Promise<boolean> {
+  return isAgentName(agent) && (await findAgent(deps, { tenant, agent })) !== null;
 }
 
 function toModel(name: string): object {

@@ -13,7 +13,12 @@ export const ModelName = z.string().refine(isAgentName);
 const Schema = z
   .custom<JsonObject>((value) => isJsonObject(value))
   .transform((schema): JsonObject => ({ ...schema, type: "object" }));
-const ANY_ARGUMENTS: JsonObject = { type: "object", properties: {}, additionalProperties: true };
+/** Of a function that says nothing about its arguments. */
+export const ANY_ARGUMENTS: JsonObject = {
+  type: "object",
+  properties: {},
+  additionalProperties: true,
+};
 
 const TextPart = z.looseObject({
   type: z.enum(["text", "input_text", "output_text", "refusal"]),
@@ -151,5 +156,3 @@ export const ResponseBody = z.looseObject({
     .nullish(),
 });
 export type ResponseBody = z.output<typeof ResponseBody>;
-
-export { ANY_ARGUMENTS };

@@ -4,6 +4,7 @@
  * What an agent or user wrote is never run by a browser on this origin: `nosniff` always, and everything but plain
  * known types is a download in a sandboxed context.
  */
+import { findAgent } from "#auth/known-agents.ts";
 import type { RestContext, RestDeps } from "./context.ts";
 import type { RouteCall, Router } from "./route.ts";
 import type { FileStat } from "#ports/workspace.ts";
@@ -19,7 +20,6 @@ import { failure } from "./errors.ts";
 import { fileHeaders } from "./file-headers.ts";
 import { binary, json } from "./responses.ts";
 import { addRoute } from "./route.ts";
-import { isAgent } from "./routes-threads.ts";
 import {
   FileListDoc,
   FileParams,
@@ -98,7 +98,8 @@ async function writeFile(
   deps: RestDeps,
   { c, principal, params, idempotencyKey }: FileCall,
 ): Promise<Response> {
-  if (!(await isAgent(deps, principal, params.agent))) return refuse(c, failure("agent_unknown"));
+  if ((await findAgent(deps, { ...principal, agent: params.agent })) === null)
+    return refuse(c, failure("agent_unknown"));
   const content = await readBytes(c.req.raw, FILE_LIMIT);
   if (!content.ok) return refuse(c, content.error);
   const upload = { path: params.path, content: content.value, idempotencyKey };

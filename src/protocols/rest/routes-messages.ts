@@ -1,4 +1,5 @@
 /** Messages and the runs they start. */
+import { findAgent } from "#auth/known-agents.ts";
 import type { RestDeps, RestContext } from "./context.ts";
 import type { Router } from "./route.ts";
 import type { Caller, StreamCursor } from "#ports/thread-gateway.ts";
@@ -10,7 +11,6 @@ import { encodeMessageReceipt } from "./encode.ts";
 import { failure } from "./errors.ts";
 import { json, withEventStream } from "./responses.ts";
 import { addRoute } from "./route.ts";
-import { isAgent } from "./routes-threads.ts";
 import { EVENT_STREAM_HEADERS, toEventStream } from "./sse.ts";
 import {
   CancelRunBody,
@@ -48,7 +48,7 @@ export function addMessageRoutes(router: Router, deps: RestDeps): void {
       ...json(202, MessageReceiptDoc, "Accepted and durable."),
     },
     handle: async ({ c, principal, params, body, idempotencyKey }) => {
-      if (!(await isAgent(deps, principal, params.agent)))
+      if ((await findAgent(deps, { ...principal, agent: params.agent })) === null)
         return refuse(c, failure("agent_unknown"));
       const caller = toCaller(principal);
       const message = { ...body, messageId: body.messageId ?? null };

@@ -1,4 +1,5 @@
 /** Threads: making, finding and reading them, their shared state, and their runs. */
+import { findAgent } from "#auth/known-agents.ts";
 import type { Principal } from "#auth/principal.ts";
 import type { RestDeps } from "./context.ts";
 import type { RouteCall, Router } from "./route.ts";
@@ -85,7 +86,8 @@ function addCreateRoute(router: Router, deps: RestDeps): void {
     responses: json(201, ThreadDoc),
     handle: async ({ c, principal, params, body, idempotencyKey }) => {
       const { agent } = params;
-      if (!(await isAgent(deps, principal, agent))) return refuse(c, failure("agent_unknown"));
+      if ((await findAgent(deps, { ...principal, agent })) === null)
+        return refuse(c, failure("agent_unknown"));
       const place = {
         agent,
         thread: body.id ?? newThreadId(deps, { principal, agent, idempotencyKey }),
@@ -135,16 +137,6 @@ function addStateRoutes(router: Router, deps: RestDeps): void {
       return answer(c, await stub.putState(caller, body, idempotencyKey), (receipt) => receipt);
     },
   });
-}
-
-/** Whether new runs may begin there: an agent of the code, or one that this tenant has promoted a version of. */
-export async function isAgent(
-  { agents, promoted }: RestDeps,
-  { tenant }: Principal,
-  agent: AgentName,
-): Promise<boolean> {
-  if (agents.some(({ manifest }) => manifest.name === agent)) return true;
-  return (await promoted.get({ tenant, agent })) !== null;
 }
 
 async function listThreads(

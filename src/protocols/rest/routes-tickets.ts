@@ -1,4 +1,5 @@
 /** Tickets for sockets (P22): what a browser opens one with, because it cannot send a header. */
+import { findAgent } from "#auth/known-agents.ts";
 import { toCaller } from "#auth/principal.ts";
 import type { RestDeps } from "./context.ts";
 import { refuse } from "./context.ts";
@@ -6,7 +7,6 @@ import { failure } from "./errors.ts";
 import { json } from "./responses.ts";
 import type { Router } from "./route.ts";
 import { addRoute } from "./route.ts";
-import { isAgent } from "./routes-threads.ts";
 import { NoParams, NoQuery } from "./wire.ts";
 import { IssueTicketBody, TicketDoc } from "./wire-credentials.ts";
 
@@ -24,7 +24,8 @@ export function addTicketRoutes(router: Router, deps: RestDeps): void {
     body: { schema: IssueTicketBody },
     responses: json(201, TicketDoc),
     handle: async ({ c, principal, body }) => {
-      if (!(await isAgent(deps, principal, body.agent))) return refuse(c, failure("agent_unknown"));
+      if ((await findAgent(deps, { ...principal, agent: body.agent })) === null)
+        return refuse(c, failure("agent_unknown"));
       const issued = await deps.tickets.issue({ tenant: principal.tenant, ...body });
       if (issued === null) return refuse(c, failure("config_invalid"));
       const { credential } = principal;

@@ -133,6 +133,10 @@ describe("HttpAgent, unchanged", () => {
     });
     expect(client.said).toBe("got refunded 7");
 
+    // Told again as a whole, the run does not stop at what was decided since.
+    const replayed = await new Client(client.threadId, client.run).ask("x");
+    expect(replayed.said).toBe("got refunded 7");
+
     const other = await new Client().ask('call refund {"order":8}');
     const id = other.agent.pendingInterrupts[0]?.id ?? "";
     await other.ask("", { resume: [{ interruptId: id, status: "cancelled" }] });

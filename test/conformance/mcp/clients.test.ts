@@ -152,6 +152,46 @@ describe("the endpoint", () => {
     expect(own.status).toBe(200);
   });
 
+  it("[P81] a credential can do over MCP what it can do over REST, and no more", async () => {
+    const began = await (await older()).call("ask", { message: "say secret" });
+    const { thread, run } = began.structuredContent ?? {};
+    const minted = await fetch(`${server.url}/v1/tokens`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${server.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ user: "u1", scopes: ["files:read"] }),
+    });
+    const { token } = await minted.json<{ token: string }>();
+    const client = new Client(INFO);
+    const init = { headers: { authorization: `Bearer ${token}` } };
+    await client.connect(new StreamableHTTPClientTransport(endpoint(), { requestInit: init }));
+    for (const [name, args] of [
+      ["ask", { message: "say x" }],
+      ["start_run", { message: "say x" }],
+      ["run_status", { thread, run }],
+      ["run_result", { thread, run }],
+      ["answer", { thread, approval: "evt_0", decision: "approve" }],
+      ["list_threads", {}],
+    ] as const) {
+      const said = (await client.callTool({ name, arguments: args })) as Called;
+      expect([name, said.isError, said.content[0]?.text]).toEqual([
+        name,
+        true,
+        expect.stringMatching(/^forbidden: This needs the scope threads:/),
+      ]);
+    }
+    const uri = `holdfast://threads/${String(thread)}/transcript`;
+    await expect(client.readResource({ uri })).rejects.toThrow("forbidden");
+    const headers = { authorization: `Bearer ${token}` };
+    const other = await Promise.all([
+      fetch(`${server.url}/openai/v1/responses/resp_obeys.${String(thread)}.${String(run)}.1`, {
+        headers,
+      }),
+      fetch(`${server.url}/ag-ui/obeys/${String(thread)}/runs/${String(run)}`, { headers }),
+    ]);
+    expect(other.map(({ status }) => status)).toEqual([403, 403]);
+    await client.close();
+  });
+
   it("[P84] fifty clients at once, each with its own answer", async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {

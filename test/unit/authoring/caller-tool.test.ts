@@ -45,6 +45,19 @@ describe("functions that a caller brings", () => {
     expect(extend(many)).toMatchObject({ ok: false });
   });
 
+  it("[P60] are told from an author's tools by a version that no author can give", () => {
+    expect(() =>
+      defineTool({
+        name: "posing",
+        description: "Would run nothing.",
+        version: "caller",
+        input: z.object({}),
+        effect: "once",
+        execute: () => "never",
+      }),
+    ).toThrow("reserved");
+  });
+
   it("[P60] do nothing themselves: without a caller's answer there is no result", async () => {
     const extended = extend([look]);
     const pin = extended.ok ? extended.value.manifest.tools[1] : undefined;

@@ -42,7 +42,7 @@ async function read(frames: readonly StreamFrame[], cut = ""): Promise<readonly 
     },
   });
   const from = { seq: 0, attempt: 0, offset: 0 };
-  const turn = openTurn(body, { runId: RUN, from, follow: true });
+  const turn = openTurn(body, { runId: RUN, from, follow: true, whole: false });
   const lines: Json[] = [];
   for await (const block of toChunks(turn.items, FRAME)) {
     const data = block.slice("data: ".length).trim();

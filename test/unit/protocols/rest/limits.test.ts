@@ -63,6 +63,37 @@ describe("callers", () => {
   });
 });
 
+describe("the same limit, whatever the protocol", () => {
+  const MCP = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "start_run", arguments: { message: "hello" } },
+  };
+  const begun = [
+    ["OpenAI", "/openai/v1/responses", { model: "analyst", input: "hello", background: true }],
+    ["AG-UI", "/ag-ui/analyst", { threadId: "t1", runId: "r1", messages: [] }],
+    ["MCP", "/mcp/analyst", MCP],
+  ] as const;
+
+  it.each(begun)(
+    "[P41] %s: a run too many is refused and reaches no thread",
+    async (_, path, json) => {
+      const { call, gateway } = createTestApp({
+        rates: { requestsPerMinute: null, runsPerMinute: 1 },
+      });
+      expect((await call("POST", `${THREAD}/messages`, { json: { text: "hello" } })).status).toBe(
+        202,
+      );
+      const before = gateway.calls.length;
+      const headers = { accept: "application/json, text/event-stream", host: "localhost" };
+      const refused = await call("POST", path, { json, headers });
+      expect(`${refused.status} ${await refused.text()}`).toMatch(/429|rate_limited/);
+      expect(gateway.calls).toHaveLength(before);
+    },
+  );
+});
+
 describe("slow bodies", () => {
   const LIMIT = { maxBytes: 1_000, code: "body_too_large" } as const;
   const post = (body: ReadableStream): Request =>
