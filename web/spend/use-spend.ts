@@ -4,6 +4,11 @@ import type { Api, SpendRequest } from "../api/api.ts";
 import { toMessage } from "../api/http.ts";
 import type { SpendItem } from "../api/types.ts";
 
+interface Answer extends SpendRequest {
+  readonly items: readonly SpendItem[];
+  readonly hasMore: boolean;
+}
+
 export interface LoadedSpend {
   /** Null until it has been read. */
   readonly items: readonly SpendItem[] | null;
@@ -14,8 +19,7 @@ export interface LoadedSpend {
 
 export function useSpend(api: Api, request: SpendRequest): LoadedSpend {
   const { groupBy, from } = request;
-  const [items, setItems] = useState<readonly SpendItem[] | null>(null);
-  const [hasMore, setHasMore] = useState(false);
+  const [answer, setAnswer] = useState<Answer | null>(null);
   const [error, setError] = useState<string | null>(null);
   const newest = useRef(0);
 
@@ -25,17 +29,23 @@ export function useSpend(api: Api, request: SpendRequest): LoadedSpend {
     try {
       const page = await api.spend({ groupBy, from });
       if (own !== newest.current) return;
-      setItems(page.items);
-      setHasMore(page.next !== null);
+      setAnswer({ groupBy, from, items: page.items, hasMore: page.next !== null });
       setError(null);
     } catch (reason) {
       if (own === newest.current) setError(toMessage(reason));
     }
   }, [api, groupBy, from]);
   const reload = useCallback(() => {
-    setItems(null);
+    setAnswer(null);
     void load();
   }, [load]);
   useEffect(reload, [reload]);
-  return { items, hasMore, error, reload };
+  // Rows of the question before must not stand under the heading of this one, not even until the effect has run.
+  const isCurrent = answer?.groupBy === groupBy && answer.from === from;
+  return {
+    items: isCurrent ? answer.items : null,
+    hasMore: isCurrent && answer.hasMore,
+    error,
+    reload,
+  };
 }
