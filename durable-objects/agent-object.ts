@@ -131,10 +131,9 @@ export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
     decision: DecideApproval,
     idempotencyKey: string | null,
   ): ReturnType<ThreadStub["decide"]> {
-    return this[ACCESS].command(caller, (host) => {
-      const allowed = approvals.mayDecide(host, caller);
-      return allowed.ok ? approvals.decide(host, caller, { decision, idempotencyKey }) : allowed;
-    });
+    return this[ACCESS].command(caller, (host) =>
+      approvals.decide(host, caller, { decision, idempotencyKey }),
+    );
   }
 
   async putState(caller: Caller, state: Json, key: string | null): Promise<Reply<Receipt>> {

@@ -54,8 +54,12 @@ export function readApproval(host: ThreadHost, approvalId: string): Reply<Approv
   return row === null ? err(MISSING) : ok(toView(host, row));
 }
 
-/** The owner decides in its own thread; anybody else of the tenant by scope (A8). */
-export function mayDecide(host: ThreadHost, caller: Caller): Reply<null> {
+/**
+ * The owner decides in its own thread; anybody else of the tenant by scope (A8). More money is not for those who spend it
+ * to grant (B55).
+ */
+function mayDecide(host: ThreadHost, caller: Caller, kind: ApprovalView["kind"]): Reply<null> {
+  if (kind === "budget") return checkScope(caller, "operate");
   const isOwner = caller.id === host.runtime.state.owner;
   if (isOwner && caller.scopes.includes("threads:write")) return ok(null);
   return checkScope(caller, "approvals:decide");
@@ -68,6 +72,8 @@ export function decide(
 ): Reply<ApprovalView> {
   const { approvalId, decision, comment, answer } = request.decision;
   const before = readApproval(host, approvalId);
+  const allowed = mayDecide(host, caller, before.ok ? before.value.kind : null);
+  if (!allowed.ok) return allowed;
   if (!before.ok) return before;
   const body = { approvalId, decision, comment, answer };
   // Only an open question reads the answer; one that came late is told so, whatever it says.
@@ -173,6 +179,7 @@ function toView(host: ThreadHost, { seq, decidedSeq }: ApprovalRow): ApprovalVie
     args: payload?.args ?? null,
     question: payload?.question ?? null,
     answerSchema: payload?.answerSchema ?? null,
+    budget: payload?.budget ?? null,
     requestedAt: header.at,
     expiresAt: payload?.expiresAt ?? null,
     seq,

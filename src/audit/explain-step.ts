@@ -46,6 +46,7 @@ export class StepBuilder {
   readonly #step: number;
   readonly #attempts: { id: string; view: ModelAttemptView }[] = [];
   readonly #calls = new Map<string, CallParts>();
+  readonly #asked: CallParts["approvals"] = [];
   readonly #notes: EventNote[] = [];
   #costMicros = 0;
   #recoveryMicros = 0;
@@ -65,6 +66,7 @@ export class StepBuilder {
         attempts: attempts.map(({ view }) => view),
         refusal,
       })),
+      approvals: this.#asked.map(({ view }) => view),
       notes: this.#notes,
       costMicros: this.#costMicros,
       recoveryMicros: this.#recoveryMicros,
@@ -72,9 +74,11 @@ export class StepBuilder {
   }
 
   hasApproval(id: string | null): boolean {
-    return [...this.#calls.values()].some(({ approvals }) =>
-      approvals.some((approval) => approval.id === id),
-    );
+    return this.#approvals().some((approval) => approval.id === id);
+  }
+
+  #approvals(): CallParts["approvals"] {
+    return [...this.#asked, ...[...this.#calls.values()].flatMap(({ approvals }) => approvals)];
   }
 
   take(event: ThreadEvent, rebuild: Rebuild): void {
@@ -162,7 +166,7 @@ export class StepBuilder {
       approvalId: header.id,
       kind: payload?.kind ?? null,
       requested: toPlace(event),
-      shown: payload?.kind === "question" ? payload.question : (payload?.args ?? null),
+      shown: toShown(payload),
       decided: null,
       decision: null,
       decidedBy: null,
@@ -170,13 +174,12 @@ export class StepBuilder {
       answer: null,
       refused: [],
     };
-    this.#call(header.call ?? "").approvals.push({ id: header.id, view });
+    const approvals = header.call === null ? this.#asked : this.#call(header.call).approvals;
+    approvals.push({ id: header.id, view });
   }
 
   #decision(event: Of<"approval.decided" | "approval.refused">): void {
-    const approval = [...this.#calls.values()]
-      .flatMap(({ approvals }) => approvals)
-      .find(({ id }) => id === event.header.cause);
+    const approval = this.#approvals().find(({ id }) => id === event.header.cause);
     if (approval === undefined) return void this.#notes.push(toNote(event));
     const { actor: by } = event.header;
     if (event.type === "approval.refused") {
@@ -250,3 +253,8 @@ const TOOL_STATUS = {
   "tool.interrupted": "interrupted",
   "tool.late": "late",
 } as const;
+
+function toShown(payload: Of<"approval.requested">["payload"]): CallApprovalView["shown"] {
+  if (payload?.budget !== undefined) return payload.budget as unknown as CallApprovalView["shown"];
+  return payload?.kind === "question" ? payload.question : (payload?.args ?? null);
+}

@@ -5,7 +5,7 @@
  * the same need changes nothing. B43 The share of one lease shrinks with what is left, so that the last of a budget is
  * handed out call by call and not locked up in one thread.
  */
-import type { Amounts, BudgetStop, BudgetUnit } from "#kernel/amounts.ts";
+import type { BudgetAsk, Amounts, BudgetStop, BudgetUnit } from "#kernel/amounts.ts";
 import { BUDGET_UNITS, covers, leaseRest, mapAmounts, NOTHING } from "#kernel/leases.ts";
 import type {
   LeaseAnswer,
@@ -16,13 +16,23 @@ import type {
 } from "#ports/budget-ledger.ts";
 import type { LedgerDraft } from "./events.ts";
 import { applyChange } from "./evolve.ts";
-import { type Budget, isUnder, type Lease, type LedgerState, windowOf } from "./state.ts";
+import {
+  type Budget,
+  type BudgetWindow,
+  isUnder,
+  type Lease,
+  type LedgerState,
+  limitOf,
+  windowOf,
+} from "./state.ts";
 import { leaseUntil, windowAt } from "./windows.ts";
 
 /** A lease is for about so many calls like the one that asks: most runs ask once. */
 const CALLS_PER_LEASE = 16;
 /** At most this part of what is left goes to one lease, unless a single call needs more. */
 const SHARE_OF_REST = 8;
+/** A person is asked for at least this part of the limit. */
+const RAISE_PART = 10;
 
 export interface Decision<A> {
   readonly drafts: readonly LedgerDraft[];
@@ -41,7 +51,10 @@ export function decideLease(
     return { drafts: [], answer: { granted: false, stop: null } };
   // What the holder has spent since it was last heard comes first: it may be why there is no room.
   const heard = open === undefined ? [] : decideSettled(open, request);
-  const known = heard.reduce((next, draft) => applyChange(next, draft, now), state);
+  const settled = heard.reduce((next, draft) => applyChange(next, draft, now), state);
+  const raised = decideRaise(settled, request, now);
+  const known = raised.reduce((next, draft) => applyChange(next, draft, now), settled);
+  const before = [...heard, ...raised];
   const lease = known.leases.get(leaseId) ?? newLease(request, now);
   const rest = leaseRest(lease);
   const above = known.budgets.filter(({ scope }) => isUnder(scope, holder));
@@ -49,12 +62,17 @@ export function decideLease(
   if (stop !== null) {
     const { budget, stop: found } = stop;
     return {
-      drafts: [...heard, ...noteExhausted(budget, { lease, stop: found })],
-      answer: { granted: false, stop: found, cheaper: budget.atLimit === "cheaper" },
+      drafts: [...before, ...noteExhausted(budget, { lease, stop: found })],
+      answer: {
+        granted: false,
+        stop: found,
+        cheaper: budget.atLimit === "cheaper",
+        ask: toAsk(budget, { lease, need, rest, priced }),
+      },
     };
   }
   if (open !== undefined && covers(rest, need) && (priced || !open.priced))
-    return { drafts: heard, answer: toAnswer(lease) };
+    return { drafts: before, answer: toAnswer(lease) };
   const granted = mapAmounts((unit) => {
     const room = roomOf(above, unit, lease);
     const missing = Math.max(0, need[unit] - rest[unit]);
@@ -75,7 +93,7 @@ export function decideLease(
     granted,
   };
   const draft: LedgerDraft = { type: "lease.granted", payload, scope: scopeOf(lease) };
-  return { drafts: [...heard, draft], answer: toAnswer(grown) };
+  return { drafts: [...before, draft], answer: toAnswer(grown) };
 }
 
 function newLease({ leaseId, holder, epoch, seq, priced }: LeaseRequest, now: number): Lease {
@@ -123,15 +141,46 @@ function stopCause(
   if (!priced && unit === "costMicros") return "price_unknown";
   const window = windowOf(budget, windowAt(budget.period, lease.at).key);
   if (window.stopped) return "overrun";
-  return need[unit] - rest[unit] > Math.max(0, budget.limit - window.spent - window.held)
-    ? "limit"
-    : null;
+  return need[unit] - rest[unit] > roomIn(budget, window) ? "limit" : null;
+}
+
+function roomIn(budget: Budget, window: BudgetWindow): number {
+  return Math.max(0, limitOf(budget, window) - window.spent - window.held);
+}
+
+/** Enough for the call, and for some more, so that a person is not asked at each. */
+function toAsk(budget: Budget, asked: Asked): BudgetAsk | null {
+  const { lease, need, rest } = asked;
+  if (budget.atLimit !== "ask" || stopCause(budget, asked) !== "limit") return null;
+  const { unit, limit, period } = budget;
+  const { key } = windowAt(period, lease.at);
+  const missing = need[unit] - rest[unit] - roomIn(budget, windowOf(budget, key));
+  const amount = Math.max(missing, Math.ceil(limit / RAISE_PART));
+  return { stop: toStop(budget, asked, "limit"), window: key, amount };
+}
+
+/** What a person granted for the very budget and window they were shown, once; of anything else nothing is granted. */
+function decideRaise(
+  state: LedgerState,
+  { grant, leaseId, holder }: LeaseRequest,
+  now: number,
+): readonly LedgerDraft[] {
+  if (grant === null) return [];
+  const { budgetId, window: key, amount, approvalId, by: actor } = grant;
+  const budget = state.budgets.find((each) => each.budgetId === budgetId);
+  if (budget === undefined || budget.limit !== grant.limit) return [];
+  if (budget.unit !== grant.unit || budget.period !== grant.period) return [];
+  if (windowAt(budget.period, now).key !== key || !isUnder(budget.scope, holder)) return [];
+  if (windowOf(budget, key).raises.includes(approvalId)) return [];
+  const scope = { ...scopeOf({ leaseId, holder }), actor, cause: approvalId };
+  const payload = { budgetId, window: key, approvalId, amount };
+  return [{ type: "budget.raised", payload, scope }];
 }
 
 function toStop(budget: Budget, { lease, need }: Asked, cause: BudgetStop["cause"]): BudgetStop {
   const { budgetId, scope, period, unit, limit } = budget;
   const span = windowAt(period, lease.at);
-  const { spent, held: leased } = windowOf(budget, span.key);
+  const { spent, held: leased, raised } = windowOf(budget, span.key);
   const needed = need[unit];
   return {
     budgetId,
@@ -139,6 +188,7 @@ function toStop(budget: Budget, { lease, need }: Asked, cause: BudgetStop["cause
     period,
     unit,
     limit,
+    ...(raised === 0 ? {} : { raised }),
     spent,
     leased,
     needed,
@@ -164,8 +214,7 @@ function noteExhausted(
 function roomOf(above: readonly Budget[], unit: BudgetUnit, { at }: Lease): number {
   return above.reduce((room, budget) => {
     if (budget.unit !== unit) return room;
-    const { spent, held } = windowOf(budget, windowAt(budget.period, at).key);
-    return Math.min(room, Math.max(0, budget.limit - spent - held));
+    return Math.min(room, roomIn(budget, windowOf(budget, windowAt(budget.period, at).key)));
   }, Infinity);
 }
 

@@ -37,6 +37,13 @@ export interface LedgerEvents {
     readonly window: string;
     readonly over: number;
   };
+  /** A person's yes: so much more in this window, once. Header: `actor` who granted it, `cause` the approval. */
+  readonly "budget.raised": {
+    readonly budgetId: string;
+    readonly window: string;
+    readonly approvalId: string;
+    readonly amount: number;
+  };
   /** Amounts are the lease's total; granted again under its id it has grown. */
   readonly "lease.granted": {
     readonly leaseId: string;

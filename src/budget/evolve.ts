@@ -30,6 +30,7 @@ export const LEDGER_CATALOGUE: Catalogue<LedgerEvents> = createCatalogue<LedgerE
     "budget.warned": 1,
     "budget.exhausted": 1,
     "budget.stopped": 1,
+    "budget.raised": 1,
     "lease.granted": 1,
     "lease.settled": 1,
     "lease.closed": 1,
@@ -37,6 +38,9 @@ export const LEDGER_CATALOGUE: Catalogue<LedgerEvents> = createCatalogue<LedgerE
   },
   {},
 );
+
+/** A run asks with its newest approval only, so older ones need not be known for ever. */
+const MAX_RAISES = 64;
 
 /** `at` is when the change is recorded. */
 export function applyChange(state: LedgerState, change: LedgerDraft, at: number): LedgerState {
@@ -57,6 +61,14 @@ export function applyChange(state: LedgerState, change: LedgerDraft, at: number)
       return mark(state, change.payload, () => ({ exhausted: true }));
     case "budget.stopped":
       return mark(state, change.payload, () => ({ stopped: true }));
+    case "budget.raised": {
+      const { approvalId, amount } = change.payload;
+      return mark(state, change.payload, ({ raised, raises }) => ({
+        raised: raised + amount,
+        raises: [...raises.slice(-MAX_RAISES + 1), approvalId],
+        exhausted: false,
+      }));
+    }
     case "lease.granted":
       return grant(state, change.payload, at);
     case "lease.settled":
@@ -198,7 +210,7 @@ function putWindow(budget: Budget, window: BudgetWindow): Budget {
 
 export const LEDGER_FOLD: Fold<LedgerEvents, LedgerState> = {
   id: "ledger",
-  version: 1,
+  version: 2,
   initial: () => EMPTY_LEDGER,
   evolve,
   dump: (state) => ({ ...state, leases: [...state.leases.values()] }) as unknown as Json,

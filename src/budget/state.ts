@@ -21,8 +21,11 @@ export interface Budget extends BudgetSpec {
 export interface BudgetWindow {
   readonly key: string;
   readonly spent: number;
-  /** Granted and not settled. `spent + held` never passes the limit by a grant (B42). */
+  /** Granted and not settled. `spent + held` never passes limit and raises by a grant (B42). */
   readonly held: number;
+  /** What people granted on top of the limit, and the newest approvals that said so (B55). */
+  readonly raised: number;
+  readonly raises: readonly string[];
   /** Used above reservations. */
   readonly over: number;
   readonly warned: readonly { readonly percent: number; readonly at: number }[];
@@ -61,7 +64,21 @@ export function isUnder(scope: BudgetScope, { agent, thread, user }: LeaseHolder
   }
 }
 
-const UNUSED = { spent: 0, held: 0, over: 0, warned: [], exhausted: false, stopped: false };
+const UNUSED = {
+  spent: 0,
+  held: 0,
+  raised: 0,
+  raises: [],
+  over: 0,
+  warned: [],
+  exhausted: false,
+  stopped: false,
+};
+
+/** What the window may hold at most. */
+export function limitOf({ limit }: Budget, { raised }: BudgetWindow): number {
+  return limit + raised;
+}
 
 /** As it stands, or as it would begin. */
 export function windowOf({ windows }: Budget, key: string): BudgetWindow {

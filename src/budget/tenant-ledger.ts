@@ -23,7 +23,7 @@ import { err, ok } from "#shared/result.ts";
 import { decideClosed, decideLease, decideSettled, followUps, scopeOf } from "./decide.ts";
 import type { LedgerDraft, LedgerEvents } from "./events.ts";
 import { applyChange, LEDGER_FOLD } from "./evolve.ts";
-import { type Budget, type LedgerState, windowOf } from "./state.ts";
+import { type Budget, type LedgerState, limitOf, windowOf } from "./state.ts";
 import { windowAt } from "./windows.ts";
 
 export const MAX_BUDGETS = 200;
@@ -175,13 +175,15 @@ export class TenantLedger {
 function toView(budget: Budget, now: number): BudgetView {
   const { windows: _, ...spec } = budget;
   const span = windowAt(spec.period, now);
-  const { spent, held, warned, exhausted, stopped } = windowOf(budget, span.key);
+  const window = windowOf(budget, span.key);
+  const { spent, raised, held, warned, exhausted, stopped } = window;
   return {
     ...spec,
     window: { key: span.key, from: span.from, resetsAt: span.until },
     spent,
+    raised,
     leased: held,
-    left: Math.max(0, spec.limit - spent - held),
+    left: Math.max(0, limitOf(budget, window) - spent - held),
     status: stopped ? "stopped" : exhausted ? "exhausted" : warned.length > 0 ? "warned" : "ok",
     warnings: warned,
   };

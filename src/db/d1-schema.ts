@@ -67,7 +67,7 @@ export const approvals = sqliteTable(
     owner: text("owner").notNull(),
     run: text("run").notNull(),
     call: text("call").notNull(),
-    kind: text("kind", { enum: ["tool", "question"] }).notNull(),
+    kind: text("kind", { enum: ["tool", "question", "budget"] }).notNull(),
     tool: text("tool").notNull(),
     requestedAt: integer("requested_at").notNull(),
     expiresAt: integer("expires_at").notNull(),

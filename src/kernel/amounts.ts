@@ -11,6 +11,8 @@ export interface BudgetStop {
   readonly period: BudgetPeriod;
   readonly unit: BudgetUnit;
   readonly limit: number;
+  /** Granted by people on top of it. Absent: nothing. */
+  readonly raised?: number | undefined;
   readonly spent: number;
   /** Blocked by leases that are open. */
   readonly leased: number;
@@ -18,6 +20,14 @@ export interface BudgetStop {
   readonly cause: "limit" | "overrun" | "price_unknown";
   /** When its window ends (epoch ms); null: never. */
   readonly resetsAt: number | null;
+}
+
+/** What a person is asked for at a budget's limit, and grants by a yes: so much more in this window, once (B55). */
+export interface BudgetAsk {
+  readonly stop: BudgetStop;
+  readonly window: string;
+  /** Of the budget's unit, on top of its limit. */
+  readonly amount: number;
 }
 
 /** Events of a thread that say what of the tenant's budgets it may spend, and what became of that. */

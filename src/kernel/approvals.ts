@@ -10,7 +10,13 @@ import type { EventScope } from "#ports/event-log.ts";
 import type { ThreadCommand } from "./commands.ts";
 import { decisionDraft, type OpenApproval } from "./closing.ts";
 import type { Decided } from "./decide.ts";
-import type { ApprovalDecision, Refusal, ThreadDraft } from "./events.ts";
+import type {
+  ApprovalDecision,
+  ApprovalKind,
+  Refusal,
+  ThreadDraft,
+  ThreadEvents,
+} from "./events.ts";
 import { isWaitingForHumans, type CallApproval, type RunState, type ThreadState } from "./state.ts";
 
 type CommandOf<T extends ThreadCommand["type"]> = Extract<ThreadCommand, { readonly type: T }>;
@@ -30,9 +36,9 @@ export function decideApproval(
   if (run === null || open === null) return err({ reason: "approval_not_open", approvalId });
   const { approval } = open;
   if (at >= approval.expiresAt) return err({ reason: "approval_overdue", approvalId });
-  const yes = approval.kind === "question" ? "answer" : "approve";
+  const yes = open.kind === "question" ? "answer" : "approve";
   if (decision !== "deny" && decision !== yes)
-    return err({ reason: "decision_misfit", kind: approval.kind });
+    return err({ reason: "decision_misfit", kind: open.kind });
   const said = { comment, answer: decision === "answer" ? answer : null };
   const draft = decisionDraft(run, open, { decision: DECISIONS[decision], actor, ...said });
   return ok({ drafts: [draft], receipt: { ...RECORDED, runId: run.runId } });
@@ -59,6 +65,27 @@ export function supersede(run: RunState, { actor = null }: EventScope): readonly
   return openApprovals(run).map((open) =>
     decisionDraft(run, open, { decision: "superseded", actor }),
   );
+}
+
+/** Why a run that waited for more of a budget ends; null where it got it. */
+export function budgetFailure({
+  decision,
+  comment,
+}: ThreadEvents["approval.decided"]): string | null {
+  switch (decision) {
+    case "approved":
+    case "answered":
+      return null;
+    case "denied":
+      return `A person was asked for more of the budget and denied it.${comment === null ? "" : ` They said: ${comment}`}`;
+    case "expired":
+      return "A person was asked for more of the budget, and nobody decided in time.";
+    case "superseded":
+    case "cancelled":
+      return "The run ended before anybody granted more of the budget.";
+    default:
+      return exhaustive(decision);
+  }
 }
 
 /** What the model is told; null where the call may run. */
@@ -91,13 +118,16 @@ export function refusalOf(
   }
 }
 
-function openApprovals({ phase }: RunState): readonly OpenApproval[] {
+type Open = OpenApproval & { readonly kind: ApprovalKind };
+
+function openApprovals({ phase }: RunState): readonly Open[] {
+  if (phase.type === "asking") return [{ callId: null, approval: phase.approval, kind: "budget" }];
   if (phase.type !== "tools") return [];
   return phase.calls.flatMap(({ callId, status, approval }) =>
-    status === "waiting" && approval !== null ? [{ callId, approval }] : [],
+    status === "waiting" && approval !== null ? [{ callId, approval, kind: approval.kind }] : [],
   );
 }
 
-function findOpen(run: RunState, approvalId: string): OpenApproval | null {
+function findOpen(run: RunState, approvalId: string): Open | null {
   return openApprovals(run).find(({ approval }) => approval.approvalId === approvalId) ?? null;
 }

@@ -49,9 +49,10 @@ export function lostAttempt(
   };
 }
 
+/** Without a call it is one of the run's next model call (B55). */
 export interface OpenApproval {
-  readonly callId: string;
-  readonly approval: CallApproval;
+  readonly callId: string | null;
+  readonly approval: Pick<CallApproval, "approvalId" | "expiresAt">;
 }
 
 /** The one decision about a waiting call (A3); a null actor is the runtime itself. */
@@ -67,7 +68,8 @@ export function decisionDraft(
 ): ThreadDraft {
   const { decision, actor, comment = null, answer = null } = said;
   const { approvalId } = approval;
-  const scope = { ...runScope(run), step: run.step, call: callId, cause: approvalId, actor };
+  const step = callId === null ? run.step + 1 : run.step;
+  const scope = { ...runScope(run), step, call: callId, cause: approvalId, actor };
   return { type: "approval.decided", payload: { decision, comment, answer }, scope };
 }
 
@@ -93,6 +95,15 @@ export function finishCall(
   };
 }
 
+/** The runtime's own decision about more of a budget: nobody will give it. */
+export function closeAsking(
+  run: RunState,
+  decision: "expired" | "cancelled",
+): readonly ThreadDraft[] {
+  if (run.phase.type !== "asking") return [];
+  return [decisionDraft(run, { callId: null, ...run.phase }, { decision, actor: null })];
+}
+
 /** Everything that is open, closed because the run is cancelled. */
 export function closeForCancel(run: RunState): readonly ThreadDraft[] {
   const lost = lostAttempt(run);
@@ -106,7 +117,7 @@ export function closeForCancel(run: RunState): readonly ThreadDraft[] {
     } as const;
     return [{ type: "model.failed", payload, scope: lost.scope }];
   }
-  if (run.phase.type !== "tools") return [];
+  if (run.phase.type !== "tools") return closeAsking(run, "cancelled");
   return run.phase.calls.flatMap((call) => closeCall(run, call, CANCELLED));
 }
 
@@ -117,7 +128,7 @@ export function closeForFailure(run: RunState, reason: RunFailure): readonly Thr
     return [
       { type: "model.interrupted", payload: { settlement: lost.settlement }, scope: lost.scope },
     ];
-  if (run.phase.type !== "tools") return [];
+  if (run.phase.type !== "tools") return closeAsking(run, "cancelled");
   return run.phase.calls.flatMap((call) => closeCall(run, call, { ...FAILED, openCode: reason }));
 }
 

@@ -8,6 +8,7 @@ import type { Json } from "#shared/json.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import type { PlanItem } from "#ports/tool.ts";
 import type {
+  ApprovalKind,
   ApprovalRefusalReason,
   BranchReason,
   DecisionVerb,
@@ -169,4 +170,4 @@ export type Rejection =
   | { readonly reason: "approval_not_open"; readonly approvalId: string }
   | { readonly reason: "approval_overdue"; readonly approvalId: string }
   /** A question is answered or denied, a call approved or denied. */
-  | { readonly reason: "decision_misfit"; readonly kind: "tool" | "question" };
+  | { readonly reason: "decision_misfit"; readonly kind: ApprovalKind };

@@ -119,7 +119,12 @@ function sendMessage(
     return err({ reason: "run_active", runId: busy });
   const limit = command.manifest.limits.maxQueuedInputs;
   // Nothing but a person moves such a run, so the message does: queued or steering, it is answered next (A6).
-  const isNext = run !== null && isWaitingForHumans(run) && command.delivery !== "interrupt";
+  // More of a budget stays asked for: whatever is said, the answer to it would need that too (B55).
+  const isNext =
+    run !== null &&
+    run.phase.type !== "asking" &&
+    isWaitingForHumans(run) &&
+    command.delivery !== "interrupt";
   const superseded = isNext ? supersede(run, actor) : [];
   // One run has one output and one set of tools: a message that brings its own gets its own run.
   const mayJoin = command.output === null && !separate;

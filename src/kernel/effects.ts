@@ -48,6 +48,14 @@ export interface CallModel {
   readonly reservation: Reservation;
   /** This attempt repeats one that the process did not survive: its cost is `recovery` (G12). */
   readonly recovery: boolean;
+  /** The person's yes to more of a budget, under which it is made; null when none was asked for (B55). */
+  readonly grant: GivenApproval | null;
+}
+/** An approval as it lies in the log. */
+export interface GivenApproval {
+  readonly approvalId: string;
+  readonly requestedSeq: number;
+  readonly decidedSeq: number;
 }
 export interface CallTool {
   readonly type: "call_tool";
@@ -64,10 +72,6 @@ export interface CallTool {
   /** Null on the first attempt: the gate mints it with the intent. */
   readonly idempotencyKey: string | null;
   /** The person's yes under which it runs; null when none was asked for. */
-  readonly approval: {
-    readonly approvalId: string;
-    readonly requestedSeq: number;
-    readonly decidedSeq: number;
-  } | null;
+  readonly approval: GivenApproval | null;
   readonly recovery: boolean;
 }

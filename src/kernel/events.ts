@@ -16,7 +16,7 @@ import type {
   Usage,
 } from "#ports/model.ts";
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
-import type { BudgetStop, LeaseEvents } from "./amounts.ts";
+import type { BudgetAsk, BudgetStop, LeaseEvents } from "./amounts.ts";
 import type { AgentManifest } from "./manifest.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
@@ -165,7 +165,9 @@ export interface ToolResult {
   readonly digest?: string;
 }
 
-export type ApprovalKind = "tool" | "question";
+export type CallApprovalKind = "tool" | "question";
+/** `budget`: no call waits, but the next model call of the run (B55). */
+export type ApprovalKind = CallApprovalKind | "budget";
 /** `approved` and `answered` let the call run; every other closes it unexecuted. */
 export type ApprovalDecision =
   | "approved"
@@ -282,9 +284,10 @@ export interface ThreadEvents extends LeaseEvents {
   readonly "tool.interrupted": { readonly next: "rerun" | "check" | "report_unknown" };
   /** A result that arrived after its call was closed: recorded on its run, seen by no prompt. */
   readonly "tool.late": { readonly result: ToolResult };
-  /** A call waits for a person (A1). The event's id is the approval's id. */
+  /** A call waits for a person (A1). The event's id is the approval's id. Of kind `budget` the header names no call. */
   readonly "approval.requested": {
     readonly kind: ApprovalKind;
+    /** Of kind `budget`: the budget's id. */
     readonly tool: string;
     readonly version: string;
     /** SHA-256 over canonical tool, version, schema digest, arguments and definition (A2). */
@@ -297,6 +300,8 @@ export interface ThreadEvents extends LeaseEvents {
     /** JSON Schema of the answer; null takes any text. */
     readonly answerSchema: JsonObject | null;
     readonly expiresAt: number;
+    /** Of kind `budget`: what a yes grants. */
+    readonly budget?: BudgetAsk;
   };
   /** The one decision (A3). Header: `cause` the approval, `actor` who decided, null for the runtime itself. */
   readonly "approval.decided": {

@@ -6,6 +6,7 @@ import {
   clearRecovery,
   corrupt,
   countRecovery,
+  isDue,
   requireLiveRun,
   settle,
   withInputs,
@@ -69,9 +70,7 @@ function changeRoute(
   event: EventOf<"route.changed">,
 ): ThreadState {
   const fallbacks = pinOf(state, run.definition)?.manifest.fallbacks ?? [];
-  const { type } = run.phase;
-  if (type === "model_open" || type === "tools" || type === "failed")
-    return corrupt("phase_unexpected", event);
+  if (!isDue(run)) return corrupt("phase_unexpected", event);
   if (run.fallback >= fallbacks.length) return corrupt("phase_unexpected", event);
   return { ...state, run: { ...run, fallback: run.fallback + 1, failures: 0 } };
 }
@@ -83,9 +82,7 @@ function openAttempt(
 ): ThreadState {
   const { header, payload } = event;
   if (payload === null) return corrupt("payload_missing", event);
-  const { type } = run.phase;
-  if (type === "model_open" || type === "tools" || type === "failed")
-    return corrupt("phase_unexpected", event);
+  if (!isDue(run)) return corrupt("phase_unexpected", event);
   if (run.cancel !== null) return corrupt("phase_unexpected", event);
   if (header.step !== run.step + 1) return corrupt("step_unexpected", event);
   if (header.attempt !== run.attempts + 1) return corrupt("attempt_unexpected", event);
@@ -118,6 +115,7 @@ function openAttempt(
     run: {
       ...run,
       phase: { type: "model_open", intent },
+      grant: null,
       steering:
         steered.length === 0
           ? run.steering

@@ -29,6 +29,11 @@ export function requireLiveRun(state: ThreadState, event: ThreadEvent): RunState
   return state.run;
 }
 
+/** Whether a model call is what the run may do next. */
+export function isDue({ phase: { type } }: RunState): boolean {
+  return type !== "model_open" && type !== "tools" && type !== "failed" && type !== "asking";
+}
+
 export function evolvePin(state: ThreadState, event: EventOf<"definition.pinned">): ThreadState {
   const { definition, seq } = event.header;
   if (event.payload === null || definition === null) return corrupt("payload_missing", event);
@@ -83,6 +88,7 @@ export function evolveRun(state: ThreadState, event: RunEvent): ThreadState {
   }
   if (run.phase.type === "model_open") return corrupt("intent_still_open", event);
   if (run.phase.type === "tools") return corrupt("calls_still_open", event);
+  if (run.phase.type === "asking") return corrupt("approval_still_open", event);
   if (event.type === "run.completed" && run.phase.type === "failed")
     return corrupt("phase_unexpected", event);
   const settled = settlePlan({ ...state, run: null });
@@ -139,6 +145,7 @@ function startRun(state: ThreadState, event: EventOf<"run.started">): ThreadStat
     costMicros: 0,
     tokens: 0,
     lastTextSeq: null,
+    grant: null,
   };
   const queue = state.queue.filter((input) => !inputs.includes(input.seq));
   const window = pushEntries(state, taken.map(inputEntry));

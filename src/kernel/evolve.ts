@@ -22,6 +22,8 @@ import { LogCorruption } from "./log-corruption.ts";
 import { dumpState, restoreState } from "./snapshot.ts";
 import type { Halt, ThreadState } from "./state.ts";
 
+/** Members of a live run that came later. */
+const FRESH_RUN = { grant: null };
 const INITIAL: ThreadState = {
   seq: 0,
   epoch: 0,
@@ -142,12 +144,15 @@ function toHalt({ seq, at, actor: by }: EventHeader, reason: string | null): Hal
 
 export const THREAD_FOLD: Fold<ThreadEvents, ThreadState> = {
   id: "thread",
-  version: 8,
+  version: 9,
   restorable: 7,
   initial: () => INITIAL,
   evolve,
   // The state is plain JSON; a snapshot's digest is checked by the log before it comes back here.
   dump: dumpState,
   // Of an older version, members that came later are as they begin.
-  restore: (dumped) => ({ ...INITIAL, ...restoreState(dumped) }),
+  restore: (dumped) => {
+    const state = { ...INITIAL, ...restoreState(dumped) };
+    return state.run === null ? state : { ...state, run: { ...FRESH_RUN, ...state.run } };
+  },
 };

@@ -28,6 +28,7 @@ export type CorruptionReason =
   | "branch_unexpected"
   | "idempotency_key_changed"
   | "approval_not_open"
+  | "approval_still_open"
   | "lease_unexpected";
 
 export class LogCorruption extends Error {

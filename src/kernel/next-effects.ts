@@ -8,7 +8,7 @@
  */
 import type { CompleteRun, Effect } from "./effects.ts";
 import type { LoopReport, Reservation, RunFailure, RunFinish, ThreadDraft } from "./events.ts";
-import { closeForCancel, lostAttempt, runScope } from "./closing.ts";
+import { closeAsking, closeForCancel, lostAttempt, runScope } from "./closing.ts";
 import { withInputs } from "./evolve-run.ts";
 import { inspectLoop } from "./loop-guard.ts";
 import { loopWarning } from "./loop-words.ts";
@@ -20,6 +20,7 @@ import {
   type Pin,
   pinOf,
   routeOf,
+  type RunPhase,
   type RunState,
   type ThreadState,
 } from "./state.ts";
@@ -64,6 +65,11 @@ export function nextEffects(state: ThreadState, context: EffectContext): readonl
       return context.now < phase.retryAt
         ? [{ type: "wait_until", at: phase.retryAt }]
         : callModel({ state, run, pin, context });
+    case "asking": {
+      const { expiresAt } = phase.approval;
+      if (context.now < expiresAt) return [{ type: "wait_until", at: expiresAt }];
+      return [record(closeAsking(run, "expired"))];
+    }
     case "model_open": {
       const lost = phase.intent.epoch < context.epoch ? lostAttempt(run) : null;
       if (lost === null) return [];
@@ -86,7 +92,7 @@ export function nextEffects(state: ThreadState, context: EffectContext): readonl
     case "answered":
       return judge({ state, run, pin, context }, phase.answer);
     case "failed":
-      return [record([failed(run, phase.reason, phase.message)])];
+      return [record([endFailed(run, phase)])];
     case "erased":
       return [record([failed(run, "internal", "the newest model outcome of this run was erased")])];
   }
@@ -206,6 +212,7 @@ function callModel({ state, run, pin, context }: Live): readonly Effect[] {
       inputTokens,
       reservation: reserved,
       recovery: run.interrupted,
+      grant: run.grant,
     },
   ];
 }
@@ -252,6 +259,14 @@ function record(drafts: readonly ThreadDraft[]): Effect {
 
 function failed(run: RunState, reason: RunFailure, message: string): ThreadDraft {
   return { type: "run.failed", payload: { reason, message }, scope: runScope(run) };
+}
+
+function endFailed(
+  run: RunState,
+  { reason, message, budget }: Extract<RunPhase, { readonly type: "failed" }>,
+): ThreadDraft {
+  const payload = { reason, message, ...(budget === undefined ? {} : { budget }) };
+  return { type: "run.failed", payload, scope: runScope(run) };
 }
 
 function cancelled(run: RunState, reason: string): ThreadDraft {

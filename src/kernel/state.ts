@@ -7,9 +7,10 @@
 import type { Json } from "#shared/json.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
-import type { Amounts } from "./amounts.ts";
+import type { Amounts, BudgetStop } from "./amounts.ts";
+import type { GivenApproval } from "./effects.ts";
 import type {
-  ApprovalKind,
+  CallApprovalKind,
   ErasureTarget,
   PromptRef,
   Refusal,
@@ -140,12 +141,19 @@ export type RunPhase =
   | { readonly type: "ready" }
   | { readonly type: "model_open"; readonly intent: OpenModel }
   | { readonly type: "backoff"; readonly retryAt: number }
+  /** A budget has no room for its next model call, and a person is asked (B55). */
+  | { readonly type: "asking"; readonly approval: BudgetApproval }
   /** Some calls of the step have no result yet. */
   | { readonly type: "tools"; readonly answer: AnswerSummary; readonly calls: readonly CallState[] }
   /** An answer is in, its calls are closed, and it wants a verdict: finish, repair, next step. */
   | { readonly type: "answered"; readonly answer: AnswerSummary }
   /** The last attempt failed for good; only `run.failed` is missing. */
-  | { readonly type: "failed"; readonly reason: RunFailure; readonly message: string }
+  | {
+      readonly type: "failed";
+      readonly reason: RunFailure;
+      readonly message: string;
+      readonly budget?: BudgetStop;
+    }
   /** The outcome at `seq` was erased: what it asked for is not known any more, only what became of it. */
   | { readonly type: "erased"; readonly seq: number };
 
@@ -185,10 +193,19 @@ export interface CallApproval {
   readonly approvalId: string;
   /** Of `approval.requested`. */
   readonly seq: number;
-  readonly kind: ApprovalKind;
+  readonly kind: CallApprovalKind;
   readonly expiresAt: number;
   /** Seq of `approval.decided`; null while open. */
   readonly decidedSeq: number | null;
+}
+/** A person's say over more of a budget: open as long as the run's phase holds it. */
+export interface BudgetApproval {
+  readonly approvalId: string;
+  /** Of `approval.requested`. */
+  readonly seq: number;
+  readonly expiresAt: number;
+  /** Null once erased. */
+  readonly stop: BudgetStop | null;
 }
 export interface CallState {
   readonly callId: string;
@@ -256,6 +273,8 @@ export interface RunState {
   readonly tokens: number;
   /** Newest answer with text. */
   readonly lastTextSeq: number | null;
+  /** A person's yes to more of a budget, until the model call that it is for. */
+  readonly grant: GivenApproval | null;
 }
 
 /** The route of the run's next model call (K26). */
@@ -265,6 +284,7 @@ export function routeOf(run: RunState, { route, fallbacks = [] }: AgentManifest)
 
 /** Whether nothing but a person's decision, or its expiry, moves this run. */
 export function isWaitingForHumans({ phase }: RunState): boolean {
+  if (phase.type === "asking") return true;
   return (
     phase.type === "tools" &&
     phase.calls.some((call) => call.status === "waiting") &&
@@ -285,6 +305,7 @@ function hasOpenIntent({ phase }: RunState): boolean {
 
 /** When the first open approval of the step at hand expires; infinity when there is none. */
 export function firstExpiry({ phase }: RunState): number {
+  if (phase.type === "asking") return phase.approval.expiresAt;
   if (phase.type !== "tools") return Infinity;
   return phase.calls.reduce(
     (first, { status, approval }) =>

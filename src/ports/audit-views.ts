@@ -105,7 +105,7 @@ export interface CallApprovalView {
   readonly approvalId: string;
   readonly kind: ApprovalKind | null;
   readonly requested: EventPlace;
-  /** What the person was shown: the arguments that would run, or the question. */
+  /** What the person was shown: the arguments that would run, the question, or the budget and what is asked of it. */
   readonly shown: Json;
   readonly decided: EventPlace | null;
   readonly decision: ApprovalDecision | null;
@@ -145,6 +145,8 @@ export interface StepView {
   readonly step: number;
   readonly attempts: readonly ModelAttemptView[];
   readonly calls: readonly CallView[];
+  /** Asked for at a budget's limit, before the model call of this step (B55). */
+  readonly approvals: readonly CallApprovalView[];
   readonly notes: readonly EventNote[];
   /** Sum over the events of the step; recovery is part of it. */
   readonly costMicros: number;

@@ -6,7 +6,7 @@
  * seq they were true at, and what is old is ignored. Rejections come back as values, because class identity does not
  * survive RPC.
  */
-import type { Amounts, BudgetPeriod, BudgetStop, BudgetUnit } from "#kernel/amounts.ts";
+import type { Amounts, BudgetAsk, BudgetPeriod, BudgetStop, BudgetUnit } from "#kernel/amounts.ts";
 import type { AgentName, TenantId, ThreadId } from "#shared/ids.ts";
 import type { EventView, Page, PageRequest, Reply } from "./thread-gateway.ts";
 
@@ -16,8 +16,11 @@ export type BudgetScope =
   | { readonly kind: "user"; readonly user: string }
   | { readonly kind: "thread"; readonly agent: string; readonly thread: string };
 
-/** What becomes of a run whose next call has no room: it ends, or goes on with the next of its agent's fallbacks. */
-export type BudgetPolicy = "stop" | "cheaper";
+/**
+ * What becomes of a run whose next call has no room: it ends, goes on with the next of its agent's fallbacks, or waits for
+ * a person who may grant more.
+ */
+export type BudgetPolicy = "stop" | "cheaper" | "ask";
 
 export interface BudgetSpec {
   readonly budgetId: string;
@@ -29,6 +32,16 @@ export interface BudgetSpec {
   /** Percent of the limit at which a warning is recorded, ascending. */
   readonly warnAtPercent: readonly number[];
   readonly atLimit: BudgetPolicy;
+}
+
+/** A person's yes to what they were shown, as it lies in the holder's log (B55). */
+export interface BudgetGrant extends Pick<BudgetAsk, "window" | "amount"> {
+  readonly approvalId: string;
+  readonly by: string | null;
+  readonly budgetId: string;
+  readonly unit: BudgetUnit;
+  readonly period: BudgetPeriod;
+  readonly limit: number;
 }
 
 /** The run a lease is for. Its user is the thread's owner. */
@@ -54,6 +67,7 @@ export interface LeaseRequest {
   readonly need: Amounts;
   /** False: the call's price is not known, so no budget of money can cover it. */
   readonly priced: boolean;
+  readonly grant: BudgetGrant | null;
 }
 
 export type LeaseAnswer =
@@ -64,7 +78,13 @@ export type LeaseAnswer =
       readonly until: number;
       readonly priced: boolean;
     }
-  | { readonly granted: false; readonly stop: BudgetStop; readonly cheaper: boolean }
+  | {
+      readonly granted: false;
+      readonly stop: BudgetStop;
+      readonly cheaper: boolean;
+      /** What a person may grant, where this budget asks one. */
+      readonly ask: BudgetAsk | null;
+    }
   /** The ledger has taken this lease back. A holder that asks again counts on from its log. */
   | { readonly granted: false; readonly stop: null };
 
@@ -108,6 +128,8 @@ export interface BudgetView extends BudgetSpec {
     readonly resetsAt: number | null;
   };
   readonly spent: number;
+  /** Granted by people on top of the limit, for this window. */
+  readonly raised: number;
   /** Blocked by open leases. */
   readonly leased: number;
   readonly left: number;

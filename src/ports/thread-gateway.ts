@@ -13,6 +13,7 @@ import type { Receipt } from "#kernel/commands.ts";
 import type {
   ApprovalDecision,
   ApprovalKind,
+  CallApprovalKind,
   BranchReason,
   DecisionVerb,
   Delivery,
@@ -20,7 +21,7 @@ import type {
   ErasureTarget,
   LoopReport,
 } from "#kernel/events.ts";
-import type { BudgetStop } from "#kernel/amounts.ts";
+import type { BudgetAsk, BudgetStop } from "#kernel/amounts.ts";
 import type { Credential, StoredTicket } from "./key-store.ts";
 import type { OutputSpec } from "./model.ts";
 import type { LeaseHolderStub } from "./budget-ledger.ts";
@@ -184,6 +185,8 @@ export interface ApprovalView {
   readonly args: Json;
   readonly question: string | null;
   readonly answerSchema: Json;
+  /** Of kind `budget`: what a yes grants. */
+  readonly budget: BudgetAsk | null;
   readonly requestedAt: number;
   readonly expiresAt: number | null;
   /** Of `approval.requested`; pages go by it. */
@@ -377,7 +380,7 @@ export interface ChatSnapshot {
   readonly open: readonly {
     readonly callId: string;
     readonly approvalId: string;
-    readonly kind: ApprovalKind;
+    readonly kind: CallApprovalKind;
   }[];
 }
 

@@ -4,7 +4,9 @@
  * G5 an answer is recorded once and never asked for again. K11 the digest is of the prompt that is sent. G12 an attempt
  * that repeats one the process did not survive is marked `recovery`. Retries are decided by the kernel, never here (M1).
  */
+import type { BudgetAsk } from "#kernel/amounts.ts";
 import { readAnswer, type ContentPart } from "#kernel/answer.ts";
+import { DEFAULT_APPROVAL_MS } from "#kernel/approvals.ts";
 import type { CallModel } from "#kernel/effects.ts";
 import type {
   Refusal,
@@ -18,12 +20,13 @@ import { COMPILER_VERSION, type CompiledPrompt } from "#kernel/prompt.ts";
 import { retryAt } from "#kernel/retry.ts";
 import { estimateTokens } from "#kernel/tokens.ts";
 import type { EventScope } from "#ports/event-log.ts";
+import type { Hasher } from "#ports/hasher.ts";
 import type { Ids } from "#ports/ids.ts";
 import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { Model, ModelPart, Usage } from "#ports/model.ts";
 import type { RoutePrice } from "#ports/prices.ts";
 import type { Tool } from "#ports/tool.ts";
-import type { JsonObject } from "#shared/json.ts";
+import { canonicalJson, utf8, type JsonObject } from "#shared/json.ts";
 import { ok } from "#shared/result.ts";
 import { completeRun } from "./complete-run.ts";
 import type { Admission, Crossing, DispatchContext, Outcome } from "./crossing.ts";
@@ -37,6 +40,7 @@ import type { Timers } from "./timers.ts";
 export interface ModelCallDeps {
   readonly view: ModelView;
   readonly intentId: string;
+  readonly hasher: Hasher;
   readonly prompt: CompiledPrompt;
   readonly manifest: AgentManifest;
   /** Null: this deployment has none for the route. */
@@ -82,6 +86,7 @@ export class ModelCrossing implements Crossing {
     const { runId, definition } = this.#effect;
     const cheaper = budget?.cheaper === true ? this.#cheaper(budget) : null;
     if (cheaper !== null) return [cheaper];
+    if (budget?.ask !== undefined) return [this.#askForMore(budget.message, budget.ask)];
     if (refusal.code === "loop_guard") {
       const answerSeq = this.#deps.view.state.run?.lastTextSeq ?? null;
       return [
@@ -107,6 +112,30 @@ export class ModelCrossing implements Crossing {
     if (run === null || to === undefined || budget === undefined) return null;
     const payload = { from: route, to, budget };
     return { type: "route.changed", payload, scope: { run: runId, definition } };
+  }
+
+  /** The attempt's id becomes the approval's: nothing is dispatched under it (B55). */
+  #askForMore(message: string, budget: BudgetAsk): ThreadDraft {
+    const { hasher, intentId, now, prompt } = this.#deps;
+    const { definition, runId, step } = this.#effect;
+    const { amount, stop } = budget;
+    const { budgetId, unit, period, limit } = stop;
+    const of = { budgetId, unit, period, limit, window: budget.window, amount };
+    const bound = { ...of, definition, run: runId, step };
+    const payload = {
+      kind: "budget",
+      tool: stop.budgetId,
+      version: "1",
+      binding: hasher.sha256(utf8(canonicalJson(bound))),
+      proposal: prompt.digest,
+      args: null,
+      question: `${message} Grant ${amount} ${stop.unit} more, once?`,
+      answerSchema: null,
+      expiresAt: now() + DEFAULT_APPROVAL_MS,
+      budget,
+    } as const;
+    const scope = { run: runId, step, definition };
+    return { type: "approval.requested", id: intentId, payload, scope };
   }
 
   /** A model is not asked for by a person's leave. */

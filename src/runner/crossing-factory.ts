@@ -1,8 +1,10 @@
 /** From an effect the kernel asks for to the crossing that performs it: everything it needs is read here, once. */
 import type { CallModel, CallTool } from "#kernel/effects.ts";
+import type { ThreadEvent } from "#kernel/events.ts";
 import type { AgentManifest } from "#kernel/manifest.ts";
 import { PromptCompiler } from "#kernel/prompt.ts";
 import { pinOf } from "#kernel/state.ts";
+import type { BudgetGrant } from "#ports/budget-ledger.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { Ids } from "#ports/ids.ts";
@@ -89,7 +91,9 @@ export class CrossingFactory {
         route,
         request: prompt.request,
         inputTokens,
+        grant: this.#budgetGrant(effect),
       },
+      hasher: this.#deps.hasher,
       intentId,
       prompt,
       manifest,
@@ -148,11 +152,22 @@ export class CrossingFactory {
     return part.args;
   }
 
+  /** What a person granted, by the event that showed it to them; nothing of it once that is erased. */
+  #budgetGrant({ grant }: CallModel): BudgetGrant | null {
+    if (grant === null) return null;
+    const { payload } = this.#event(grant.requestedSeq, "approval.requested");
+    const { header } = this.#event(grant.decidedSeq, "approval.decided");
+    if (payload?.budget === undefined) return null;
+    const { stop, window, amount } = payload.budget;
+    const { budgetId, unit, period, limit } = stop;
+    const { approvalId } = grant;
+    return { approvalId, by: header.actor, budgetId, unit, period, limit, window, amount };
+  }
+
   /** The decision under which the call runs, as it was recorded. */
   #decision({ approval }: CallTool): HumanDecision | null {
     if (approval === null) return null;
-    const { header, type, payload } = this.#journal.eventAt(approval.decidedSeq);
-    invariant(type === "approval.decided", "an approval names its decision");
+    const { header, payload } = this.#event(approval.decidedSeq, "approval.decided");
     const { approvalId } = approval;
     const { comment = null, answer = null } = payload ?? {};
     return { approvalId, by: header.actor, comment, answer };
@@ -160,9 +175,14 @@ export class CrossingFactory {
 
   #grant({ approval }: CallTool): Grant | null {
     if (approval === null) return null;
-    const request = this.#journal.eventAt(approval.requestedSeq);
-    invariant(request.type === "approval.requested", "an approval names its request");
-    return { binding: request.payload?.binding ?? null };
+    const { payload } = this.#event(approval.requestedSeq, "approval.requested");
+    return { binding: payload?.binding ?? null };
+  }
+
+  #event<T extends "approval.requested" | "approval.decided">(seq: number, type: T): EventOf<T> {
+    const event = this.#journal.eventAt(seq);
+    invariant(isOf(event, type), "an approval names its request and its decision");
+    return event;
   }
 
   #manifest(definition: string): AgentManifest {
@@ -173,3 +193,9 @@ export class CrossingFactory {
 }
 
 const FREE = { costMicros: 0, tokens: 0 };
+
+type EventOf<T> = Extract<ThreadEvent, { readonly type: T }>;
+
+function isOf<T extends ThreadEvent["type"]>(event: ThreadEvent, type: T): event is EventOf<T> {
+  return event.type === type;
+}

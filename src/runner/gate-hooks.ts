@@ -9,10 +9,11 @@
  * in the same append, so they are there exactly when the effect they speak of was let through (G13).
  */
 import type { ModelRequest } from "#ports/model.ts";
-import type { BudgetStop } from "#kernel/amounts.ts";
+import type { BudgetAsk, BudgetStop } from "#kernel/amounts.ts";
 import type { Refusal, Reservation, Settlement, ThreadDraft } from "#kernel/events.ts";
 import type { ThreadState } from "#kernel/state.ts";
 import type { ToolPin } from "#kernel/manifest.ts";
+import type { BudgetGrant } from "#ports/budget-ledger.ts";
 import type { HumanDecision } from "#ports/tool.ts";
 import type { ThreadAddress } from "#shared/ids.ts";
 import type { JsonObject } from "#shared/json.ts";
@@ -31,6 +32,8 @@ export interface ModelView extends EffectScope {
   readonly route: string;
   readonly request: ModelRequest;
   readonly inputTokens: number;
+  /** A person's yes to more of a budget, for this call; null where nobody was asked (B55). */
+  readonly grant: BudgetGrant | null;
 }
 export interface ToolView extends EffectScope {
   readonly kind: "tool";
@@ -95,6 +98,8 @@ export interface BudgetRefused {
   readonly budget?: BudgetStop;
   /** At its limit this budget wants a cheaper route rather than an end (B49). */
   readonly cheaper?: boolean;
+  /** At its limit this budget has a person asked (B55). Absent: nobody is. */
+  readonly ask?: BudgetAsk;
 }
 export interface Reserved {
   readonly allow: true;

@@ -144,11 +144,10 @@ export class Gate {
     if (!looping.allow) return { admitted: false, refusal: looping.refusal, budget: null };
     const reserved = await budget.reserve(view);
     if (!reserved.allow) {
-      return {
-        admitted: false,
-        refusal: { code: "budget_exhausted", message: reserved.message },
-        budget: reserved,
-      };
+      const refusal = { code: "budget_exhausted", message: reserved.message } as const;
+      if (reserved.ask !== undefined)
+        return { admitted: "asked", drafts: crossing.refuse(refusal, reserved) };
+      return { admitted: false, refusal, budget: reserved };
     }
     const verdicts: Verdicts = {
       policy: allowed.allow === "ask" ? "ask" : allowed.verdict,

@@ -6,7 +6,7 @@
  * died between asking and recording is followed by one that asks for the very same lease (B46). Fails closed: without an
  * answer of the ledger nothing is dispatched.
  */
-import type { Amounts, BudgetStop } from "#kernel/amounts.ts";
+import type { Amounts, BudgetAsk, BudgetStop } from "#kernel/amounts.ts";
 import type { Reservation, ThreadDraft } from "#kernel/events.ts";
 import {
   closeLease,
@@ -80,6 +80,7 @@ export class LeaseBudget implements BudgetHook {
       closed: state.closedLease,
       need,
       priced: reservation.unpriced !== true,
+      grant: view.grant,
     });
     if (answer === null) return UNREACHED;
     if (answer.granted) {
@@ -152,7 +153,11 @@ const UNREACHED: BudgetRefused = {
 };
 
 function toRefusal(
-  { stop, cheaper }: { readonly stop: BudgetStop; readonly cheaper: boolean },
+  {
+    stop,
+    cheaper,
+    ask,
+  }: { readonly stop: BudgetStop; readonly cheaper: boolean; readonly ask: BudgetAsk | null },
   route: string,
 ): BudgetRefused {
   if (stop.cause !== "price_unknown")
@@ -162,13 +167,15 @@ function toRefusal(
       message: describeStop(stop),
       budget: stop,
       cheaper,
+      ...(ask === null ? {} : { ask }),
     };
   const message = priceUnknown(route, `runs under the budget ${stop.budgetId}`);
   return { allow: false, cap: "price_unknown", message, budget: stop, cheaper };
 }
 
 function describeStop(stop: BudgetStop): string {
-  const { budgetId, scope, period, unit, limit, spent, leased, needed, cause, resetsAt } = stop;
+  const { budgetId, scope, period, unit, spent, leased, needed, cause, resetsAt } = stop;
+  const limit = stop.limit + (stop.raised ?? 0);
   const name = `The budget ${budgetId} (${scope}, ${period === "total" ? "in total" : `a ${period}`})`;
   const reset =
     resetsAt === null ? "It does not reset." : `It resets at ${new Date(resetsAt).toISOString()}.`;

@@ -1,7 +1,9 @@
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { defineAgent } from "#authoring/define-agent.ts";
+import type { ExplanationView } from "#ports/audit-views.ts";
 import type { BudgetView, LeaseView } from "#ports/budget-ledger.ts";
+import type { ApprovalView, Page } from "#ports/thread-gateway.ts";
 import { Api } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
 import { ScriptModel, type ScriptPart } from "../support/scripted-model.ts";
@@ -94,6 +96,67 @@ describe("budgets over REST", () => {
     expect((await api.json("DELETE", "/v1/budgets/money")).status).toBe(204);
     expect((await api.json("DELETE", "/v1/budgets/money")).status).toBe(404);
     expect((await api.json("GET", "/v1/budgets")).body).toEqual({ items: [] });
+  });
+});
+
+describe("a budget at its limit", () => {
+  it("[B56] `cheaper` is refused for an agent that names no fallbacks", async () => {
+    const api = await Api.service("budget-cheaper", SCOPES);
+    start("budget-plain", new ScriptModel([]));
+    const scope = { kind: "agent", agent: "budget-plain" };
+    expect(await put(api, 5, { atLimit: "cheaper", scope })).toMatchObject({
+      status: 400,
+      body: { code: "invalid_request", context: { issues: [{ path: "/atLimit" }] } },
+    });
+    expect((await api.json("GET", "/v1/budgets")).body).toEqual({ items: [] });
+  });
+
+  it("[B55] waits for who may operate, over kills; a yes grants what was shown, and is explained", async () => {
+    const api = await Api.service("budget-ask", SCOPES);
+    const owner = await Api.service("budget-ask", ["threads:read", "threads:write"]);
+    const model = new ScriptModel([spend(5_000)], { by: "call" });
+    start("budget-ask", model);
+    await put(api, 400_000, { atLimit: "ask" });
+    const thread = new ThreadClient(owner, "budget-ask", "t1");
+    const runId = await thread.send("go");
+    const open = (): Promise<ApprovalView | null> =>
+      owner
+        .json<Page<ApprovalView>>("GET", `${thread.path}/approvals?state=open`)
+        .then(({ body }) => body.items[0] ?? null);
+    const asked = await owner.until(open);
+    for (let kill = 0; kill < 5; kill += 1) {
+      await abortAllDurableObjects();
+      expect(await open()).toEqual(asked);
+    }
+    expect(asked).toMatchObject({
+      kind: "budget",
+      tool: "money",
+      callId: "",
+      budget: { stop: { budgetId: "money", limit: 400_000, needed: 500_000 }, amount: 100_000 },
+    });
+    const decision = `${thread.path}/approvals/${asked.approvalId}/decision`;
+    const yes = { decision: "approve" };
+    expect(await owner.json("POST", decision, yes)).toMatchObject({ status: 403 });
+    expect(model.requests).toHaveLength(0);
+    const inbox = await owner.until(async () => {
+      const { body } = await owner.json<Page<{ readonly kind: string }>>("GET", "/v1/approvals");
+      return body.items.length === 0 ? null : body.items;
+    });
+    expect(inbox).toMatchObject([{ kind: "budget", tool: "money", call: "" }]);
+    expect(await api.json("POST", decision, yes)).toMatchObject({ status: 200 });
+    expect(await thread.ended(runId)).toMatchObject({ status: "completed" });
+    expect(await atRest(api)).toMatchObject({ raised: 100_000, spent: 5_000, left: 495_000 });
+    const { body } = await owner.json<ExplanationView>(
+      "GET",
+      `${thread.path}/runs/${runId}/explain`,
+    );
+    expect(body.steps[0]?.approvals).toMatchObject([
+      { kind: "budget", decision: "approved", shown: { amount: 100_000 } },
+    ]);
+    const { body: me } = await api.json<{ readonly id: string }>("GET", "/v1/me");
+    expect(body.steps[0]?.approvals[0]?.decidedBy).toBe(me.id);
+    expect(body.steps[0]?.calls).toEqual([]);
+    expect(await thread.as(api).chainFault()).toBeNull();
   });
 });
 

@@ -40,6 +40,23 @@ export function sumCosts(costs: readonly Cost[]): Cost {
   };
 }
 
+/** Of what budgets count. */
+export function formatAmount(
+  value: number,
+  unit: "costMicros" | "tokens" | "steps" | "wallMs",
+): string {
+  switch (unit) {
+    case "costMicros":
+      return formatCost(value);
+    case "tokens":
+      return plural(value, "token");
+    case "steps":
+      return plural(value, "model call");
+    case "wallMs":
+      return formatDuration(value);
+  }
+}
+
 export function formatBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(1)} kB`;

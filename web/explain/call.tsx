@@ -38,7 +38,7 @@ export function ExplainedCall({ call }: { readonly call: Call }): ReactNode {
   );
 }
 
-function Decided({ approval }: { readonly approval: Approval }): ReactNode {
+export function Decided({ approval }: { readonly approval: Approval }): ReactNode {
   const { kind, requested, shown, decided, decision, decidedBy, comment, answer, refused } =
     approval;
   return (

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import type { ExplainedStep } from "../api/types.ts";
 import { formatCost, formatKnownCost, plural } from "../app/format.ts";
 import { JsonView } from "../message/json-view.tsx";
-import { ExplainedCall } from "./call.tsx";
+import { Decided, ExplainedCall } from "./call.tsx";
 import { Erased, Evidence } from "./evidence.tsx";
 import { PromptView } from "./prompt.tsx";
 import { costWords, verdictWords } from "./words.ts";
@@ -11,7 +11,7 @@ import { costWords, verdictWords } from "./words.ts";
 type Attempt = ExplainedStep["attempts"][number];
 
 export function Step({ step }: { readonly step: ExplainedStep }): ReactNode {
-  const { attempts, calls, notes, costMicros, recoveryMicros } = step;
+  const { attempts, approvals, calls, notes, costMicros, recoveryMicros } = step;
   const unpriced = attempts.filter(({ outcome }) => outcome?.cost.micros === null).length;
   return (
     <section className="explained">
@@ -22,6 +22,9 @@ export function Step({ step }: { readonly step: ExplainedStep }): ReactNode {
           {recoveryMicros > 0 && <>, {formatCost(recoveryMicros)} for recovery</>}
         </span>
       </h3>
+      {approvals.map((approval) => (
+        <Decided key={approval.approvalId} approval={approval} />
+      ))}
       {attempts.map((attempt) => (
         <ModelAttempt key={attempt.seq} attempt={attempt} />
       ))}

@@ -52,6 +52,10 @@ function Entry({ item }: { readonly item: InboxItem }): ReactNode {
         <span className="inbox-what">
           {kind === "question" ? (
             <>{agent} asks a question</>
+          ) : kind === "budget" ? (
+            <>
+              {agent} asks for more of the budget <code>{tool}</code>
+            </>
           ) : (
             <>
               {agent} wants to run <code>{tool}</code>

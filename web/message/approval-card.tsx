@@ -1,8 +1,9 @@
-/** A call that waits for a yes or no. Shows exactly what would run; the decision is bound to that (A2). */
+/** What waits for a yes or no: a call with exactly what would run (A2), or a budget with what would be granted (B55). */
 import { useState, type ReactNode } from "react";
 import type { Approval, Decision } from "../api/types.ts";
 import { formatTime } from "../app/format.ts";
 import { Icon } from "../app/icon.tsx";
+import { toBudgetFields } from "./budget-fields.ts";
 import { Fields } from "./json-view.tsx";
 
 interface Props {
@@ -29,12 +30,22 @@ export function ApprovalCard({ approval, tool, onDecide }: Props): ReactNode {
       <h2 id={`${id}-title`} className="ask-title">
         <Icon name="person" />
         <span>
-          May it run <code>{tool}</code>?
+          {approval.budget === null ? (
+            <>
+              May it run <code>{tool}</code>?
+            </>
+          ) : (
+            <>
+              May it spend more of the budget <code>{tool}</code>?
+            </>
+          )}
         </span>
       </h2>
-      <Fields value={approval.args} />
+      <Fields value={approval.budget === null ? approval.args : toBudgetFields(approval.budget)} />
       <label className="ask-comment">
-        <span className="small muted">Comment (the agent reads it if you deny)</span>
+        <span className="small muted">
+          Comment {approval.budget === null && "(the agent reads it if you deny)"}
+        </span>
         <input
           type="text"
           value={comment}

@@ -9,6 +9,7 @@ import { FilesPanel } from "../files/files-panel.tsx";
 import { ExplainPanel } from "../explain/explain-panel.tsx";
 import { MessageList } from "../message/message-list.tsx";
 import { RecordPanel } from "../record/record-panel.tsx";
+import { BudgetAsk } from "./budget-ask.tsx";
 import { Composer } from "./composer.tsx";
 import { ConnectionNotice } from "./connection-notice.tsx";
 import { HaltedNotice } from "./halted-notice.tsx";
@@ -126,7 +127,13 @@ export function Conversation({
           onDecide={(approvalId, decision) => ask(api.decide(place, approvalId, decision))}
         />
         <Plan plan={data?.thread.plan ?? null} />
-        <WaitingNotice open={isWaiting ? open : []} />
+        <BudgetAsk
+          open={isWaiting ? open : []}
+          onDecide={canOperate ? (id, decision) => ask(api.decide(place, id, decision)) : null}
+        />
+        <WaitingNotice
+          open={isWaiting ? open.filter(({ kind }) => canOperate || kind !== "budget") : []}
+        />
         <Composer
           placeholder={toPlaceholder({ agent: agent.name, isHalted: halted !== null, isWaiting })}
           state={

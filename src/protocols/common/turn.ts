@@ -119,6 +119,8 @@ class Turn {
   #cursor: StreamCursor;
   /** Calls of the step at hand without a result. */
   readonly #calls = new Map<string, CallPlace>();
+  /** More of a budget is asked for: shown like a call, because that is what these protocols can show. */
+  #asked: WaitingCall | null = null;
   #given: { step: number; length: number } = { step: 0, length: 0 };
 
   constructor({ runId, from, follow, whole }: TurnStart) {
@@ -208,6 +210,7 @@ class Turn {
     payload: ThreadEvents["approval.requested"] | null,
   ): readonly TurnItem[] {
     const callId = event.header.call ?? "";
+    if (payload?.budget !== undefined) this.#asked = toAsked(event.header.id, payload);
     const place = this.#calls.get(callId);
     if (place?.state === "open") {
       const call: WaitingCall = {
@@ -224,6 +227,7 @@ class Turn {
   }
 
   #decided(event: EventView): readonly TurnItem[] {
+    if (this.#asked?.approvalId === event.header.cause) this.#asked = null;
     for (const [callId, place] of this.#calls) {
       if (place.state === "waiting" && place.call.approvalId === event.header.cause)
         this.#calls.set(callId, { state: "open", part: place.part });
@@ -234,6 +238,10 @@ class Turn {
   /** Nothing but a decision moves the run: each call of the step that is not closed waits. */
   #pause(): readonly TurnItem[] {
     if (this.#replaying) return [];
+    if (this.#asked !== null)
+      return [
+        { type: "end", end: { type: "waiting", calls: [this.#asked] }, cursor: this.#cursor },
+      ];
     const places = [...this.#calls.values()];
     const calls = places.flatMap((place) => (place.state === "waiting" ? [place.call] : []));
     if (calls.length === 0 || calls.length < places.length) return [];
@@ -249,6 +257,21 @@ class Turn {
           : { type: "cancelled", payload };
     return { type: "end", end, cursor: this.#cursor };
   }
+}
+
+function toAsked(
+  approvalId: string,
+  { tool, budget }: ThreadEvents["approval.requested"],
+): WaitingCall {
+  const args = { budget: tool, unit: budget?.stop.unit ?? null, amount: budget?.amount ?? null };
+  return {
+    approvalId,
+    callId: approvalId,
+    name: "raise_budget",
+    argsText: JSON.stringify(args),
+    brought: false,
+    question: null,
+  };
 }
 
 /** As the tool will get it, where it was understood; else as the model wrote it. */

@@ -31,7 +31,7 @@ export const ListInput = z.strictObject({
 
 const Waiting = z.strictObject({
   approval: z.string(),
-  kind: z.enum(["tool", "question"]).nullable(),
+  kind: z.enum(["tool", "question", "budget"]).nullable(),
   tool: z.string().nullable(),
   /** Exactly what would run. */
   args: z.unknown(),

@@ -1,8 +1,11 @@
 /** Budgets of the tenant, what is spent and leased of them, and by whom (B40). */
+import { findAgent } from "#auth/known-agents.ts";
 import { toCaller } from "#auth/principal.ts";
-import type { LedgerGateway } from "#ports/budget-ledger.ts";
-import { answer, type RestDeps } from "./context.ts";
+import type { BudgetSpec, LedgerGateway } from "#ports/budget-ledger.ts";
+import { answer, refuse, type RestDeps } from "./context.ts";
+import { isAgentName, type TenantId } from "#shared/ids.ts";
 import { json } from "./responses.ts";
+import { failure } from "./errors.ts";
 import { addRoute, type Router } from "./route.ts";
 import { NoParams, NoQuery, pageOf, EventDoc, PageQuery } from "./wire.ts";
 import {
@@ -13,7 +16,8 @@ import {
   LeaseListDoc,
 } from "./wire-budgets.ts";
 
-export function addBudgetRoutes(router: Router, { ledgers }: RestDeps): void {
+export function addBudgetRoutes(router: Router, deps: RestDeps): void {
+  const { ledgers } = deps;
   addRoute(router, {
     method: "get",
     path: "/budgets",
@@ -44,6 +48,7 @@ export function addBudgetRoutes(router: Router, { ledgers }: RestDeps): void {
       const ascending = [...new Set(warnAtPercent)].toSorted((a, b) => a - b);
       const spec = { ...rest, budgetId: params.budget, warnAtPercent: ascending };
       const { id, tenant } = toCaller(principal);
+      if (!(await hasCheaper(deps, tenant, spec))) return refuse(c, NO_CHEAPER);
       return answer(c, await ledgers.ledger(tenant).putBudget(spec, id), (budget) => budget);
     },
   });
@@ -65,6 +70,27 @@ export function addBudgetRoutes(router: Router, { ledgers }: RestDeps): void {
     },
   });
   addLedgerRoutes(router, ledgers);
+}
+
+const NO_CHEAPER = failure("invalid_request", "`cheaper` needs an agent with fallbacks.", {
+  issues: [
+    {
+      path: "/atLimit",
+      message: "the agent names no fallbacks to go on with; name some, or choose `stop` or `ask`",
+    },
+  ],
+});
+
+/** Of a budget over many agents nobody knows: there a run without fallbacks ends at the limit. */
+async function hasCheaper(
+  deps: RestDeps,
+  tenant: TenantId,
+  { atLimit, scope }: Pick<BudgetSpec, "atLimit" | "scope">,
+): Promise<boolean> {
+  if (atLimit !== "cheaper" || (scope.kind !== "agent" && scope.kind !== "thread")) return true;
+  const agent = isAgentName(scope.agent) ? scope.agent : null;
+  const manifest = agent === null ? null : await findAgent(deps, { tenant, agent });
+  return (manifest?.fallbacks ?? []).length > 0;
 }
 
 function addLedgerRoutes(router: Router, ledgers: LedgerGateway): void {

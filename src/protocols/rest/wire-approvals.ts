@@ -1,19 +1,39 @@
 /** Documents of approvals; the rest of the API's are in ./wire.ts. */
 import { z } from "@hono/zod-openapi";
+import type { BudgetAsk } from "#kernel/amounts.ts";
 import type { InboxEntry } from "#ports/approval-inbox.ts";
 import type { ApprovalView } from "#ports/thread-gateway.ts";
-import { AnyJson, Millis, PageQuery, Sha256, ThreadListQuery, ThreadParams } from "./wire.ts";
+import {
+  AnyJson,
+  BudgetStopDoc,
+  Millis,
+  PageQuery,
+  Sha256,
+  ThreadListQuery,
+  ThreadParams,
+} from "./wire.ts";
 
 const MAX_COMMENT = 2_000;
 const APPROVAL_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
-const Kind = z.enum(["tool", "question"]);
+const Kind = z.enum(["tool", "question", "budget"]).openapi({
+  description:
+    "`budget`: the run asks for more of a budget. Deciding it needs the scope `operate`.",
+});
 const State = z.enum(["open", "all"]);
 const Decision = z.enum(["approved", "denied", "answered", "expired", "cancelled", "superseded"]);
 
 export const ApprovalParams = ThreadParams.extend({ approval: z.string().regex(APPROVAL_ID) });
 export const ApprovalsQuery = PageQuery.extend({ state: State.default("all") });
 export const InboxQueryParams = ThreadListQuery.extend({ state: State.default("open") });
+
+const BudgetAskDoc = z
+  .object({
+    stop: BudgetStopDoc,
+    window: z.string(),
+    amount: z.int().openapi({ description: "Granted on top of the limit, once, by a yes." }),
+  })
+  .openapi("BudgetAsk") satisfies z.ZodType<BudgetAsk>;
 
 export const ApprovalDoc = z
   .object({
@@ -33,6 +53,7 @@ export const ApprovalDoc = z
     answerSchema: AnyJson.openapi({
       description: "JSON Schema of the answer; null takes any text.",
     }),
+    budget: BudgetAskDoc.nullable(),
     requestedAt: Millis,
     expiresAt: Millis.nullable(),
     seq: z.int(),

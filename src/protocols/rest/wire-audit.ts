@@ -92,25 +92,28 @@ const AttemptDoc = Place.extend({
   }).nullable(),
 }) satisfies z.ZodType<ModelAttemptView>;
 
+const DecidedDoc = z.object({
+  approvalId: z.string(),
+  kind: z.enum(["tool", "question", "budget"]).nullable(),
+  requested: Place,
+  shown: AnyJson.openapi({
+    description:
+      "The arguments that would run, the question, or the budget with what is asked of it.",
+  }),
+  decided: Place.nullable(),
+  decision: z
+    .enum(["approved", "denied", "answered", "expired", "cancelled", "superseded"])
+    .nullable(),
+  decidedBy: z.string().nullable(),
+  comment: z.string().nullable(),
+  answer: AnyJson,
+  refused: z.array(Place.extend({ by: z.string().nullable() })),
+});
+
 const CallDoc = z.object({
   callId: z.string(),
   name: z.string().nullable(),
-  approvals: z.array(
-    z.object({
-      approvalId: z.string(),
-      kind: z.enum(["tool", "question"]).nullable(),
-      requested: Place,
-      shown: AnyJson.openapi({ description: "The arguments that would run, or the question." }),
-      decided: Place.nullable(),
-      decision: z
-        .enum(["approved", "denied", "answered", "expired", "cancelled", "superseded"])
-        .nullable(),
-      decidedBy: z.string().nullable(),
-      comment: z.string().nullable(),
-      answer: AnyJson,
-      refused: z.array(Place.extend({ by: z.string().nullable() })),
-    }),
-  ),
+  approvals: z.array(DecidedDoc),
   attempts: z.array(
     Place.extend({
       attempt: z.int(),
@@ -142,6 +145,9 @@ const StepDoc = z
     step: z.int(),
     attempts: z.array(AttemptDoc),
     calls: z.array(CallDoc),
+    approvals: z
+      .array(DecidedDoc)
+      .openapi({ description: "Asked for at a budget's limit, before the model call." }),
     notes: z.array(NoteDoc),
     costMicros: z.int(),
     recoveryMicros: z.int(),

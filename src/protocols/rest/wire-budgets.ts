@@ -34,8 +34,9 @@ export const BudgetBody = z
       .max(10)
       .default([80])
       .openapi({ description: "Of the limit. Each is recorded once a window." }),
-    atLimit: z.enum(["stop", "cheaper"]).default("stop").openapi({
-      description: "`cheaper`: the run goes on with the next of its agent's fallbacks, if any.",
+    atLimit: z.enum(["stop", "cheaper", "ask"]).default("stop").openapi({
+      description:
+        "`cheaper`: the run goes on with the next of its agent's fallbacks, if any. `ask`: it waits for a person with the scope `operate`, who may grant more.",
     }),
   })
   .openapi("PutBudget");
@@ -48,9 +49,12 @@ export const BudgetDoc = z
     unit: Unit,
     limit: Count,
     warnAtPercent: z.array(z.int()),
-    atLimit: z.enum(["stop", "cheaper"]),
+    atLimit: z.enum(["stop", "cheaper", "ask"]),
     window: z.object({ key: z.string(), from: Millis, resetsAt: Millis.nullable() }),
     spent: z.int(),
+    raised: z
+      .int()
+      .openapi({ description: "Granted by people on top of the limit, for this window." }),
     leased: z.int().openapi({ description: "Blocked by leases that are open." }),
     left: z.int(),
     status: z.enum(["ok", "warned", "exhausted", "stopped"]).openapi({

@@ -234,13 +234,17 @@ export const LoopDoc = z
   })
   .openapi("LoopReport") satisfies z.ZodType<LoopReport>;
 
-const BudgetStopDoc = z
+export const BudgetStopDoc = z
   .object({
     budgetId: z.string(),
     scope: z.enum(["tenant", "agent", "user", "thread"]),
     period: z.enum(["day", "month", "total"]),
     unit: z.enum(["costMicros", "tokens", "steps", "wallMs"]),
     limit: z.int(),
+    raised: z
+      .int()
+      .optional()
+      .openapi({ description: "Granted by people on top of the limit. Absent: nothing." }),
     spent: z.int(),
     leased: z.int(),
     needed: z.int(),

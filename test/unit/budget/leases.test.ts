@@ -258,6 +258,7 @@ describe("reports", () => {
       closed: null,
       need: { ...none, costMicros: CALL },
       priced: true,
+      grant: null,
     });
     const spent = async (report: LeaseReport): Promise<number> => {
       await ledger.report([report]);
