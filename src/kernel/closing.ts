@@ -104,21 +104,28 @@ export function closeAsking(
   return [decisionDraft(run, { callId: null, ...run.phase }, { decision, actor: null })];
 }
 
+function abortedAttempt(run: RunState, message: string): ThreadDraft | null {
+  const lost = lostAttempt(run);
+  if (lost === null) return null;
+  const { settlement, scope } = lost;
+  const payload = { code: "aborted", message, partial: "", retryAt: null, settlement } as const;
+  return { type: "model.failed", payload, scope };
+}
+
 /** Everything that is open, closed because the run is cancelled. */
 export function closeForCancel(run: RunState): readonly ThreadDraft[] {
-  const lost = lostAttempt(run);
-  if (lost !== null) {
-    const payload = {
-      code: "aborted",
-      message: "the run was cancelled",
-      partial: "",
-      retryAt: null,
-      settlement: lost.settlement,
-    } as const;
-    return [{ type: "model.failed", payload, scope: lost.scope }];
-  }
+  const lost = abortedAttempt(run, "the run was cancelled");
+  if (lost !== null) return [lost];
   if (run.phase.type !== "tools") return closeAsking(run, "cancelled");
   return run.phase.calls.flatMap((call) => closeCall(run, call, CANCELLED));
+}
+
+/** Everything that is open, closed because the run has worked as long as it may (B57). */
+export function closeForDeadline(run: RunState): readonly ThreadDraft[] {
+  const lost = abortedAttempt(run, "the run's time was over");
+  if (lost !== null) return [lost];
+  if (run.phase.type !== "tools") return closeAsking(run, "cancelled");
+  return run.phase.calls.flatMap((call) => closeCall(run, call, OVERTIME));
 }
 
 /** Everything that is open, closed because the run fails. */
@@ -148,6 +155,16 @@ const CANCELLED: ClosingWords = {
   interrupted:
     "The run was cancelled after an interrupted attempt of this call. Whether that took effect is not known.",
   pending: "The run was cancelled before this call was started. It was not executed.",
+};
+const OVERTIME: ClosingWords = {
+  refusal: "run_failed",
+  // A result that comes later is recorded as late, as after a cancellation.
+  status: "cancelled",
+  openCode: "deadline_exceeded",
+  open: "The run's time was over while this call was running. Whether it took effect is not known.",
+  interrupted:
+    "The run's time was over after an interrupted attempt of this call. Whether that took effect is not known.",
+  pending: "The run's time was over before this call was started. It was not executed.",
 };
 const FAILED: ClosingWords = {
   refusal: "run_failed",

@@ -145,6 +145,7 @@ function startRun(state: ThreadState, event: EventOf<"run.started">): ThreadStat
     costMicros: 0,
     tokens: 0,
     lastTextSeq: null,
+    clock: { workedMs: 0, since: null },
     grant: null,
   };
   const queue = state.queue.filter((input) => !inputs.includes(input.seq));

@@ -19,11 +19,12 @@ import { evolveTool } from "./evolve-tools.ts";
 import { evolveContext, evolvePlan, type EventOf } from "./evolve-window.ts";
 import { FRESH_LOOP } from "./loop-guard.ts";
 import { LogCorruption } from "./log-corruption.ts";
+import { keepTime } from "./run-time.ts";
 import { dumpState, restoreState } from "./snapshot.ts";
 import type { Halt, ThreadState } from "./state.ts";
 
 /** Members of a live run that came later. */
-const FRESH_RUN = { grant: null };
+const FRESH_RUN = { grant: null, clock: { workedMs: 0, since: null } };
 const INITIAL: ThreadState = {
   seq: 0,
   epoch: 0,
@@ -55,7 +56,7 @@ export function evolve(state: ThreadState, event: ThreadEvent): ThreadState {
   if (epoch < state.epoch) throw new LogCorruption("epoch_regressed", seq, event.type);
   if (!state.created && event.type !== "thread.created")
     throw new LogCorruption("thread_not_created", seq, event.type);
-  return { ...step(state, event), seq, epoch };
+  return { ...keepTime(step(state, event), event.header.at), seq, epoch };
 }
 
 function step(state: ThreadState, event: ThreadEvent): ThreadState {

@@ -23,6 +23,8 @@ export interface RunLimits {
   /** Input and output tokens together; null: no cap. */
   readonly maxTokens: number | null;
   readonly maxQueuedInputs: number;
+  /** How long a run may work, waits for people left out (B57). Null or absent: no cap. */
+  readonly maxWallMs?: number | null;
 }
 /** When the loop guard stops a run (B1); it warns at three fifths of each. */
 export interface LoopLimits {

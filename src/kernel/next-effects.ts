@@ -8,12 +8,13 @@
  */
 import type { CompleteRun, Effect } from "./effects.ts";
 import type { LoopReport, Reservation, RunFailure, RunFinish, ThreadDraft } from "./events.ts";
-import { closeAsking, closeForCancel, lostAttempt, runScope } from "./closing.ts";
+import { closeAsking, closeForCancel, closeForDeadline, lostAttempt, runScope } from "./closing.ts";
 import { withInputs } from "./evolve-run.ts";
 import { inspectLoop } from "./loop-guard.ts";
 import { loopWarning } from "./loop-words.ts";
 import { closeUnusedLease } from "./leases.ts";
 import type { AgentManifest } from "./manifest.ts";
+import { deadlineOf, isOutside, withDeadline } from "./run-time.ts";
 import { type Price, priceUnknown, reservation } from "./reservation.ts";
 import {
   type AnswerSummary,
@@ -55,16 +56,22 @@ export function nextEffects(state: ThreadState, context: EffectContext): readonl
     return [
       record([failed(run, "definition_unavailable", "the manifest of this run is not in the log")]),
     ];
+  const deadline = deadlineOf(run, pin.manifest.limits);
+  const effects = phaseEffects({ state, run, pin, context });
+  if (context.now < deadline || !isOutside(effects)) return withDeadline(effects, deadline);
+  return [record(endOvertime(run, pin.manifest))];
+}
+
+function phaseEffects(live: Live): readonly Effect[] {
+  const { run, pin, context } = live;
   const { phase } = run;
   switch (phase.type) {
     case "ready":
-      return run.recoveries >= MAX_RECOVERIES
-        ? [record(giveUp(run))]
-        : callModel({ state, run, pin, context });
+      return run.recoveries >= MAX_RECOVERIES ? [record(giveUp(run))] : callModel(live);
     case "backoff":
       return context.now < phase.retryAt
         ? [{ type: "wait_until", at: phase.retryAt }]
-        : callModel({ state, run, pin, context });
+        : callModel(live);
     case "asking": {
       const { expiresAt } = phase.approval;
       if (context.now < expiresAt) return [{ type: "wait_until", at: expiresAt }];
@@ -90,7 +97,7 @@ export function nextEffects(state: ThreadState, context: EffectContext): readonl
         now: context.now,
       });
     case "answered":
-      return judge({ state, run, pin, context }, phase.answer);
+      return judge(live, phase.answer);
     case "failed":
       return [record([endFailed(run, phase)])];
     case "erased":
@@ -103,6 +110,11 @@ interface Live {
   readonly run: RunState;
   readonly pin: Pin;
   readonly context: EffectContext;
+}
+
+function endOvertime(run: RunState, { limits }: AgentManifest): readonly ThreadDraft[] {
+  const message = `it worked for ${limits.maxWallMs ?? 0} ms, which is as long as a run of this agent may`;
+  return [...closeForDeadline(run), failed(run, "deadline_exceeded", message)];
 }
 
 function startNext(state: ThreadState): readonly Effect[] {

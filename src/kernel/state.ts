@@ -273,6 +273,8 @@ export interface RunState {
   readonly tokens: number;
   /** Newest answer with text. */
   readonly lastTextSeq: number | null;
+  /** What it has worked, and since when its clock runs; null while only people move it (B57). */
+  readonly clock: { readonly workedMs: number; readonly since: number | null };
   /** A person's yes to more of a budget, until the model call that it is for. */
   readonly grant: GivenApproval | null;
 }

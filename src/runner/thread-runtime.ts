@@ -36,6 +36,9 @@ export interface ThreadDeps extends JournalDeps, EffectDeps {
   readonly boundary: Boundary;
 }
 
+/** Of one timer of the platform. Looking again too early does no harm. */
+const MAX_WAIT_MS = 86_400_000;
+
 export type SubmitRefusal =
   | Rejection
   | { readonly reason: "idempotency_conflict" }
@@ -224,6 +227,8 @@ export class ThreadRuntime {
     const effects = this.#journal.effects();
     if (effects.some((effect) => effect.type === "record" || effect.type === "complete_run")) {
       this.#journal.append(() => []);
+      // The records may have closed what is in flight: a run whose time is over (B57).
+      this.#gate.abortClosed("the run has ended");
       return null;
     }
     const crossings = effects.flatMap((effect): readonly Crossing[] =>
@@ -235,12 +240,21 @@ export class ThreadRuntime {
     }
     // The outside is busy or there is nothing to do: the moment at which a snapshot delays nobody.
     this.#journal.snapshotWhenDue(!this.#gate.hasOpenFlights());
+    const wait = effects.find((effect) => effect.type === "wait_until");
     if (this.#gate.hasOpenFlights()) {
-      await this.#latch.wait();
+      await this.#untilNews(wait?.at ?? null);
       return null;
     }
-    const wait = effects.find((effect) => effect.type === "wait_until");
     return this.#finish(wait === undefined ? { next: "idle" } : { next: "wait", at: wait.at });
+  }
+
+  /** Until something settles or is asked, or until a time at which the kernel wants to look again. */
+  async #untilNews(at: number | null): Promise<void> {
+    const { clock, timers } = this.#deps;
+    const ms = at === null ? null : Math.min(MAX_WAIT_MS, Math.max(1, at - clock.now()));
+    const stop = ms === null ? null : timers.after(ms, () => this.#latch.notify());
+    await this.#latch.wait();
+    stop?.();
   }
 
   /** In the tick that found nothing to do, so that a command of the next tick starts a drive of its own. */

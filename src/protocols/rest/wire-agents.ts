@@ -36,6 +36,10 @@ export const StoreAgentBody: z.ZodType<StoredAgentSpec> = z
         maxCostMicros: count(Number.MAX_SAFE_INTEGER).nullable().optional(),
         maxTokens: count(Number.MAX_SAFE_INTEGER).nullable().optional(),
         maxQueuedInputs: count(10_000).optional(),
+        maxWallMs: count(30 * 86_400_000)
+          .nullable()
+          .optional()
+          .openapi({ description: "How long a run may work, waits for people left out." }),
       })
       .optional(),
     retry: z
