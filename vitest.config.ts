@@ -74,6 +74,7 @@ export default defineConfig({
         // The page in Chromium; `npm run test:browser` looks for the browser first.
         test: {
           name: "browser",
+          globalSetup: ["test/support/prepared-state.ts"],
           include: ["test/browser/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -83,6 +84,7 @@ export default defineConfig({
       {
         test: {
           name: "sigkill",
+          globalSetup: ["test/support/prepared-state.ts"],
           include: ["test/crash/sigkill/**/*.test.ts"],
           testTimeout: 900_000,
           // A first start builds the Worker and its databases: a minute and more where the machine is shared.

@@ -1,9 +1,9 @@
 /** The page in Chromium: wide and narrow, light and dark, by keyboard, and for those who do not see it. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { NARROW, openBrowser, Tab, WIDE, type Browser } from "../support/browser.ts";
-import { createDevServer, type DevServer } from "../support/dev-server.ts";
+import { describe, expect, it } from "vitest";
+import { NARROW, WIDE, type Tab } from "../support/browser.ts";
+import { usePage } from "../support/page-suite.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const VIEWS = [
@@ -13,23 +13,7 @@ const VIEWS = [
   { name: "narrow and dark", viewport: NARROW, colorScheme: "dark" },
 ] as const;
 
-let server: DevServer;
-let browser: Browser;
-
-beforeAll(async () => {
-  server = await createDevServer({ main: "test/support/page-worker.ts" });
-  await server.start();
-  browser = await openBrowser();
-});
-afterEach(async () => {
-  for (const page of browser.context.pages().slice(1)) await page.close();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.dispose();
-});
-
-const open = (path = "#/obeys"): Promise<Tab> => Tab.open(browser.context, server, path);
+const suite = usePage();
 
 /** Every rule of WCAG 2 A and AA and of good practice that axe can decide, as `rule: selector`. */
 async function violations({ page }: Tab): Promise<unknown> {
@@ -45,7 +29,7 @@ const overflow = ({ page }: Tab): Promise<unknown> =>
 
 describe.each(VIEWS)("$name", ({ viewport, colorScheme }) => {
   async function openIn(path?: string): Promise<Tab> {
-    const tab = await open(path);
+    const tab = await suite.open(path);
     await tab.page.setViewportSize(viewport);
     await tab.page.emulateMedia({ colorScheme });
     return tab;
@@ -78,7 +62,7 @@ describe.each(VIEWS)("$name", ({ viewport, colorScheme }) => {
 
 describe.each(VIEWS)("$name, the record", ({ viewport, colorScheme }) => {
   it("[W10] explanation, verification, plan, spend and inbox fit and are accessible", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     const { page } = tab;
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme });
@@ -101,10 +85,10 @@ describe.each(VIEWS)("$name, the record", ({ viewport, colorScheme }) => {
     await page.getByRole("button", { name: "Verify the record" }).click();
     await page.getByText("The record holds.").waitFor();
     await check();
-    await page.goto(`${server.url}/#spend`);
+    await page.goto(`${suite.server.url}/#spend`);
     await page.getByRole("table").or(page.getByText("Nothing was spent")).waitFor();
     await check();
-    await page.goto(`${server.url}/#approvals`);
+    await page.goto(`${suite.server.url}/#approvals`);
     await page.getByRole("heading", { name: "Waiting for you" }).waitFor();
     await check();
   });
@@ -112,7 +96,7 @@ describe.each(VIEWS)("$name, the record", ({ viewport, colorScheme }) => {
 
 describe("narrow", () => {
   it("[W10] the list of conversations opens over the page and closes by Escape", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.page.setViewportSize(NARROW);
     const link = tab.page.getByRole("link", { name: "New conversation" });
     expect(await link.isVisible()).toBe(false);
@@ -126,7 +110,7 @@ describe("narrow", () => {
 
 describe("colours", () => {
   it("[W10] follow the system until chosen, and the choice outlives a reload", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     const background = (): Promise<unknown> =>
       tab.page.evaluate("getComputedStyle(document.body).backgroundColor");
     await tab.page.emulateMedia({ colorScheme: "light" });
@@ -144,13 +128,13 @@ describe("colours", () => {
 
 describe("keyboard", () => {
   it("[W11] chooses, asks, breaks a line, stops and leaves, without a pointer", async () => {
-    const tab = await open("#/analyst");
+    const tab = await suite.open("#/analyst");
     const { page } = tab;
     await page.keyboard.press("Tab");
     await page.getByText("Skip to the message field").waitFor();
     await page.keyboard.press("Enter");
     await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("composer");
-    await page.goto(`${server.url}/#/obeys`);
+    await page.goto(`${suite.server.url}/#/obeys`);
     await tab.field.focus();
     await page.keyboard.type("slow 500");
     await page.keyboard.press("Shift+Enter");
@@ -163,7 +147,7 @@ describe("keyboard", () => {
   });
 
   it("[W11] explains, verifies and sums up without a pointer", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     const { page } = tab;
     await tab.say("say one");
     await tab.settled();

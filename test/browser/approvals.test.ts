@@ -1,25 +1,10 @@
 /** The page in Chromium: calls and questions that wait for a person. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser, Tab, type Browser } from "../support/browser.ts";
-import { createDevServer, type DevServer } from "../support/dev-server.ts";
+import { describe, expect, it } from "vitest";
+import type { Tab } from "../support/browser.ts";
+import { usePage } from "../support/page-suite.ts";
 
-let server: DevServer;
-let browser: Browser;
+const suite = usePage();
 
-beforeAll(async () => {
-  server = await createDevServer({ main: "test/support/page-worker.ts" });
-  await server.start();
-  browser = await openBrowser();
-});
-afterEach(async () => {
-  for (const page of browser.context.pages().slice(1)) await page.close();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.dispose();
-});
-
-const open = (path = "#/obeys"): Promise<Tab> => Tab.open(browser.context, server, path);
 const card = (tab: Tab, to: string) => tab.page.locator(".ask", { hasText: `${to}@example.com` });
 const line = (tab: Tab, to: string) =>
   tab.page.locator("details.call", { hasText: `${to}@example.com` });
@@ -35,7 +20,7 @@ async function expectMails(tab: Tab, count: number): Promise<void> {
 
 describe("approvals", () => {
   it("[W8] one of three parallel calls is denied and two approved: two mails go out, each once", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("mails ada bob cleo");
     await tab.page.getByText("3 calls need your approval.").waitFor();
     await card(tab, "bob").getByText("Dear bob,").waitFor();
@@ -60,12 +45,12 @@ describe("approvals", () => {
   });
 
   it("[W8] survive a reload, and a decision in one tab shows in the other", async () => {
-    const one = await open();
+    const one = await suite.open();
     await one.say("mails ada bob");
     await card(one, "ada").waitFor();
     await one.page.reload();
     await card(one, "ada").waitFor();
-    const two = await open(new URL(one.page.url()).hash);
+    const two = await suite.open(new URL(one.page.url()).hash);
     await card(two, "ada").getByRole("button", { name: "Approve" }).click();
     await line(one, "ada").locator(".call-state", { hasText: "done" }).waitFor();
     await card(one, "bob").getByRole("button", { name: "Deny" }).click();
@@ -76,7 +61,7 @@ describe("approvals", () => {
   });
 
   it("[W8] are decided by keyboard alone; the focus goes on to the next, then to the message field", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("mails ada bob");
     await card(tab, "bob").waitFor();
     await tab.page.getByRole("button", { name: "Show" }).focus();
@@ -95,7 +80,7 @@ describe("approvals", () => {
   });
 
   it("[W8] stopping the run ends the wait and sends nothing", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("mails ada");
     await card(tab, "ada").waitFor();
     await tab.page.getByRole("button", { name: "Stop" }).click();
@@ -107,7 +92,7 @@ describe("approvals", () => {
 
 describe("questions", () => {
   it("[W9] a schema becomes a form; what does not fit is said before it is sent", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("ask");
     await tab.page.getByText("1 question waits for your answer.").waitFor();
     const form = tab.page.locator("form.ask");

@@ -1,29 +1,14 @@
 /** The page in Chromium: signing in, talking, files, reloads, tabs. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser, Tab, type Browser } from "../support/browser.ts";
-import { createDevServer, type DevServer } from "../support/dev-server.ts";
+import { describe, expect, it } from "vitest";
+import type { Tab } from "../support/browser.ts";
+import { usePage } from "../support/page-suite.ts";
 
 const CSV = "city,people\nHamburg,3\nLisbon,5\nPorto,2\n";
 const words = (count: number): string =>
   Array.from({ length: count }, (_, index) => `w${index + 1}`).join(" ");
 
-let server: DevServer;
-let browser: Browser;
+const suite = usePage();
 
-beforeAll(async () => {
-  server = await createDevServer({ main: "test/support/page-worker.ts" });
-  await server.start();
-  browser = await openBrowser();
-});
-afterEach(async () => {
-  for (const page of browser.context.pages().slice(1)) await page.close();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.dispose();
-});
-
-const open = (path = "#/obeys"): Promise<Tab> => Tab.open(browser.context, server, path);
 const upload = (tab: Tab): Promise<void> =>
   tab.page
     .getByLabel("Files to upload", { exact: true })
@@ -32,8 +17,8 @@ const upload = (tab: Tab): Promise<void> =>
 describe("signing in", () => {
   it("[W1] a link signs in, and its token leaves the address bar, the history and every request", async () => {
     const urls: string[] = [];
-    browser.context.on("request", (request) => urls.push(request.url()));
-    const tab = await open();
+    suite.browser.context.on("request", (request) => urls.push(request.url()));
+    const tab = await suite.open();
     await tab.say("say hello");
     await tab.settled();
     expect(tab.page.url()).toMatch(/\/#\/obeys\/thr_\w+$/);
@@ -46,21 +31,35 @@ describe("signing in", () => {
   });
 
   it("[W1] a refused key leads back to the form with the reason and the way on", async () => {
-    const page = await browser.context.newPage();
-    await page.goto(server.url);
+    const page = await suite.browser.context.newPage();
+    await page.goto(suite.server.url);
     await page.getByLabel("API key or user token").fill("hf_wrong");
     await page.getByRole("button", { name: "Open" }).click();
     await page.getByRole("alert").getByText("not valid any more").waitFor();
     expect(await page.getByText("npm run link").isVisible()).toBe(true);
-    await page.getByLabel("API key or user token").fill(server.key);
+    await page.getByLabel("API key or user token").fill(suite.server.key);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Choose an agent" }).waitFor();
   });
 });
 
+describe("what stands beside the messages", () => {
+  it("[W18] is read a few times for a message, however many events it has", async () => {
+    const tab = await suite.open();
+    const readings: string[] = [];
+    tab.page.on("request", (request) => {
+      if (request.url().endsWith("/branches")) readings.push(request.url());
+    });
+    await tab.say("slow 20");
+    await tab.settled();
+    expect(readings.length).toBeGreaterThan(0);
+    expect(readings.length).toBeLessThanOrEqual(5);
+  });
+});
+
 describe("a newcomer", () => {
   it("[W2] gets an answer with one click, sees code and result, what it cost, and that it is no LLM", async () => {
-    const tab = await open("");
+    const tab = await suite.open("");
     const { page } = tab;
     expect(await page.getByText("Not an LLM.").isVisible()).toBe(true);
     await page.getByRole("button", { name: /Total revenue by city/ }).click();
@@ -79,7 +78,7 @@ describe("a newcomer", () => {
 
 describe("chat", () => {
   it("[W3] shows an answer as Markdown; HTML in it stays text and runs nothing", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("table");
     await tab.page.getByRole("cell", { name: "Hamburg" }).waitFor();
     await tab.page.getByText("<img src=x").waitFor();
@@ -91,7 +90,7 @@ describe("chat", () => {
   });
 
   it("[W4] a reload in mid-stream goes on, each word once", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("slow 80");
     await tab.page.getByText("w10").waitFor();
     await tab.page.reload();
@@ -102,10 +101,10 @@ describe("chat", () => {
   });
 
   it("[W4] two tabs stay in step, also while text comes", async () => {
-    const one = await open();
+    const one = await suite.open();
     await one.say("say first");
     await one.settled();
-    const two = await open(new URL(one.page.url()).hash);
+    const two = await suite.open(new URL(one.page.url()).hash);
     await two.page.getByText("first", { exact: true }).waitFor();
     await one.say("slow 60");
     await two.page.getByText("w10").waitFor();
@@ -125,7 +124,7 @@ describe("chat", () => {
   });
 
   it("[W5] stops a run; what came stays, and the page says so", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("slow 500");
     await tab.page.getByText("w10").waitFor();
     await tab.page.getByRole("button", { name: "Stop" }).click();
@@ -137,19 +136,19 @@ describe("chat", () => {
   });
 
   it("[W5] a failed run says why and can be answered again", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("fail");
     await tab.page.getByText("The run failed.").waitFor();
     await tab.page.getByText("The model says no.").waitFor();
   });
 
   it("[W5] a lost connection is said, and the page comes back by itself", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("say before");
     await tab.settled();
-    await server.kill();
+    await suite.server.kill();
     await tab.page.getByText("The connection is lost").waitFor();
-    await server.start();
+    await suite.server.start();
     await tab.page
       .getByText("The connection is lost")
       .waitFor({ state: "detached", timeout: 30_000 });
@@ -161,7 +160,7 @@ describe("chat", () => {
 
 describe("branches", () => {
   it("[W6] edits the last message by Arrow up, and switches back", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     const { page } = tab;
     await tab.say("say one");
     await tab.settled();
@@ -177,7 +176,7 @@ describe("branches", () => {
   });
 
   it("[W6] answers again, and clears; both leave the old line as a branch", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     const { page } = tab;
     await tab.say("say one");
     await tab.settled();
@@ -192,7 +191,7 @@ describe("branches", () => {
 
 describe("files", () => {
   it("[W7] uploads with the first word unsaid, answers over it, downloads the same bytes, deletes", async () => {
-    const tab = await open("#/analyst");
+    const tab = await suite.open("#/analyst");
     const { page } = tab;
     await upload(tab);
     await page.getByText("The files are here").waitFor();
@@ -213,7 +212,7 @@ describe("files", () => {
   });
 
   it("[W7] takes a file that is dropped anywhere", async () => {
-    const tab = await open("#/analyst");
+    const tab = await suite.open("#/analyst");
     const transfer = await tab.page.evaluateHandle(
       `(() => { const t = new DataTransfer(); t.items.add(new File(["a,b\\n1,2\\n"], "dropped.csv")); return t; })()`,
     );

@@ -1,26 +1,11 @@
 /** The page in Chromium: what can be proved of a conversation, what it cost, and who may stop it. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser, Tab, type Browser } from "../support/browser.ts";
-import { createDevServer, type DevServer } from "../support/dev-server.ts";
+import { describe, expect, it } from "vitest";
+import { Tab } from "../support/browser.ts";
+import { usePage } from "../support/page-suite.ts";
 import { tamperPayload } from "../support/tamper.ts";
 
-let server: DevServer;
-let browser: Browser;
+const suite = usePage();
 
-beforeAll(async () => {
-  server = await createDevServer({ main: "test/support/page-worker.ts" });
-  await server.start();
-  browser = await openBrowser();
-});
-afterEach(async () => {
-  for (const page of browser.context.pages().slice(1)) await page.close();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.dispose();
-});
-
-const open = (path = "#/obeys"): Promise<Tab> => Tab.open(browser.context, server, path);
 const panel = ({ page }: Tab, name: string) => page.getByRole("complementary", { name });
 const pathOf = ({ page }: Tab): string => new URL(page.url()).hash;
 const threadOf = (tab: Tab): string => pathOf(tab).split("/").at(-1) ?? "";
@@ -29,20 +14,20 @@ const openRecord = ({ page }: Tab): Promise<void> =>
 
 /** As the key of the deployment, which may do everything here. */
 async function call(path: string): Promise<void> {
-  const response = await fetch(`${server.url}/v1${path}`, {
+  const response = await fetch(`${suite.server.url}/v1${path}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${server.key}` },
+    headers: { authorization: `Bearer ${suite.server.key}` },
   });
   if (!response.ok) throw new Error(await response.text());
 }
 
 describe("cost", () => {
   it("[W12] is shown for the run and the conversation; a price nobody knows is said, and is no zero", async () => {
-    const priced = await open();
+    const priced = await suite.open();
     await priced.say("say one");
     await priced.settled();
     expect(await priced.page.getByTestId("run-cost").textContent()).toBe("$0.000007");
-    const unknown = await open("#/unpriced");
+    const unknown = await suite.open("#/unpriced");
     await unknown.say("say two");
     await unknown.settled();
     expect(await unknown.page.getByTestId("run-cost").textContent()).toBe("price unknown");
@@ -54,10 +39,10 @@ describe("cost", () => {
   });
 
   it("[W12] spend of all conversations is summed by day, agent, model and tool, and leaves as CSV", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("plan");
     await tab.settled();
-    const unknown = await open("#/unpriced");
+    const unknown = await suite.open("#/unpriced");
     await unknown.say("say two");
     await unknown.settled();
     const { page } = tab;
@@ -67,7 +52,7 @@ describe("cost", () => {
     await expect
       .poll(
         async () => {
-          await page.goto(`${server.url}/#/obeys`);
+          await page.goto(`${suite.server.url}/#/obeys`);
           await page.getByRole("link", { name: "Spend", exact: true }).click();
           await page.getByText("Agent", { exact: true }).click();
           await table.getByText("Total").waitFor();
@@ -97,7 +82,7 @@ describe("cost", () => {
 
 describe("explanation", () => {
   it("[W13] shows prompt, choice, approval, result, cost and definition, with the events that say so", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("mails ada");
     await tab.page.getByRole("button", { name: "Approve" }).click();
     await tab.answers.getByText("Results:").waitFor();
@@ -125,7 +110,7 @@ describe("explanation", () => {
   });
 
   it("[W13][W14] what was erased is said, and the rest still verifies", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("say a secret");
     await tab.settled();
     await call(`/agents/obeys/threads/${threadOf(tab)}/erase`);
@@ -144,7 +129,7 @@ describe("explanation", () => {
 
 describe("verification", () => {
   it("[W14] says what was checked, and after a change names the first bad event and why", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("say true");
     await tab.settled();
     await openRecord(tab);
@@ -164,9 +149,9 @@ describe("verification", () => {
       .toBe(1);
     await record.getByText(/Events 1 to \d+: \d+ events, each built on the hash/).waitFor();
     await record.getByText("Nothing was erased.").waitFor();
-    await server.kill();
-    tamperPayload(server.stateDirectory, threadOf(tab), 2);
-    await server.start();
+    await suite.server.kill();
+    tamperPayload(suite.server.stateDirectory, threadOf(tab), 2);
+    await suite.server.start();
     await verify();
     await record.getByText("The record does not hold. The first bad event is 2.").waitFor();
     await record.getByText("The event's content is not what was recorded.").waitFor();
@@ -175,7 +160,7 @@ describe("verification", () => {
 
 describe("bounds", () => {
   it("[W15] a run that the loop guard stopped says the pattern, the tool and how often", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("again");
     await tab.page.getByText("The loop guard stopped it.").waitFor();
     await tab.page
@@ -184,7 +169,7 @@ describe("bounds", () => {
   });
 
   it("[W15] a call that has no price under a limit in money says what to do", async () => {
-    const tab = await open("#/limited");
+    const tab = await suite.open("#/limited");
     await tab.say("say anything");
     await tab.page.getByText("The run failed.").waitFor();
     const said = await tab.page.locator(".notice-error").textContent();
@@ -196,13 +181,13 @@ describe("bounds", () => {
 
 describe("halting", () => {
   it("[W16] an operator halts and resumes; its user is told, and is offered neither", async () => {
-    const user = await open();
+    const user = await suite.open();
     await user.say("mails ada");
     await user.page.getByRole("button", { name: "Approve" }).waitFor();
     await openRecord(user);
     await panel(user, "Record").getByText("1 run").waitFor();
     expect(await user.page.getByRole("button", { name: /Halt|Resume/ }).count()).toBe(0);
-    const operator = await Tab.openAsOperator(browser.context, server, pathOf(user));
+    const operator = await Tab.openAsOperator(suite.browser.context, suite.server, pathOf(user));
     await openRecord(operator);
     await operator.page.getByLabel(/^Why/).fill("wrong customer");
     await operator.page.getByRole("button", { name: "Halt this conversation" }).click();
@@ -223,10 +208,10 @@ describe("halting", () => {
 
 describe("what is to be done", () => {
   it("[W17] what waits in all conversations is counted and listed, and leads to where it is decided", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("mails ada");
     await tab.page.getByRole("button", { name: "Approve" }).waitFor();
-    const other = await open("#/obeys");
+    const other = await suite.open("#/obeys");
     const inbox = other.page.getByRole("link", { name: /^Waiting for you \d/ });
     await inbox.waitFor({ timeout: 30_000 });
     await inbox.click();
@@ -240,7 +225,7 @@ describe("what is to be done", () => {
   });
 
   it("[W17] the plan is shown with how far it is", async () => {
-    const tab = await open();
+    const tab = await suite.open();
     await tab.say("plan");
     await tab.settled();
     const plan = tab.page.locator("details.plan");

@@ -4,11 +4,12 @@
  *
  * `discardState` is the negative control: a suite that still passes after it has proved nothing.
  */
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { inject } from "vitest";
 import { startServer } from "../../scripts/lib/dev-server.mjs";
 import { DEV_CONFIG, devState, prepareState, writeModelEnv } from "../../scripts/lib/dev-state.mjs";
 import { freePort } from "../../scripts/lib/ports.mjs";
@@ -66,6 +67,8 @@ export async function createDevServer(options: DevServerOptions = {}): Promise<D
   const directory = mkdtempSync(join(tmpdir(), "holdfast-server-"));
   const state = devState(directory);
   const config = join(ROOT, DEV_CONFIG);
+  const prepared = inject("preparedState");
+  if (prepared !== undefined) cpSync(prepared, directory, { recursive: true });
   const client: { readonly key: string } = await prepareState(state, config);
   writeModelEnv(state);
   const port = await freePort();

@@ -1,11 +1,12 @@
 /**
  * What a conversation shows beside its messages: runs with their cost, approvals, files, branches. Read again whenever
- * `stamp` changes, which stands for what the socket has told; a newer reading always wins over an older one.
+ * `stamp` changes, which stands for what the socket has told. A message changes it many times within a moment.
  */
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import type { Api, ThreadData } from "../api/api.ts";
 import { toMessage } from "../api/http.ts";
 import type { Place } from "../api/types.ts";
+import { oneAtATime } from "../app/one-at-a-time.ts";
 
 export interface LoadedThread {
   readonly data: ThreadData | null;
@@ -16,20 +17,18 @@ export interface LoadedThread {
 export function useThreadData(api: Api, place: Place, stamp: string): LoadedThread {
   const [data, setData] = useState<ThreadData | null>(null);
   const [error, setError] = useState<string | null>(null);
-  const newest = useRef(0);
-
-  const refresh = useCallback(async () => {
-    newest.current += 1;
-    const own = newest.current;
-    try {
-      const loaded = await api.threadData(place);
-      if (own !== newest.current) return;
-      setData(loaded);
-      setError(null);
-    } catch (reason) {
-      if (own === newest.current) setError(toMessage(reason));
-    }
-  }, [api, place]);
+  const refresh = useMemo(
+    () =>
+      oneAtATime(async () => {
+        try {
+          setData(await api.threadData(place));
+          setError(null);
+        } catch (reason) {
+          setError(toMessage(reason));
+        }
+      }),
+    [api, place],
+  );
 
   useEffect(() => void refresh(), [refresh, stamp]);
   useEffect(() => {
