@@ -20,6 +20,14 @@ const GATES = [
   { name: "node tests", project: "node" },
   { name: "workerd tests", project: "workers" },
   { name: "conformance", project: "conformance" },
+  // Every round of the seeded suites that `npm test` plays the first of: minutes, by name only (`npm test -- deep`).
+  {
+    name: "deep",
+    project: "node",
+    files: ["crash/schedules", "property/valid-requests", "property/budget-fleet"],
+    env: { HOLDFAST_DEEP: "1" },
+    byName: true,
+  },
   // Needs Chromium: `npm run test:browser` looks for it first.
   { name: "browser", project: "browser", byName: true },
   // Minutes of killed servers: by name only (`npm test -- sigkill`).
@@ -39,11 +47,11 @@ function readReport(file) {
   }
 }
 
-async function runSuite(project) {
+async function runSuite({ project, files = [], env = {} }) {
   const file = join(tmpdir(), `holdfast-${process.pid}-${project}.json`);
   const report = ["--reporter=dot", "--reporter=json", `--outputFile.json=${file}`];
-  const result = await run("vitest", ["run", "--project", project, ...report], {
-    env: { NO_COLOR: "1" },
+  const result = await run("vitest", ["run", "--project", project, ...files, ...report], {
+    env: { NO_COLOR: "1", ...env },
   });
   const counted = readReport(file);
   const passed = counted?.numPassedTests ?? 0;
@@ -59,7 +67,7 @@ async function runSuite(project) {
 }
 
 async function runGate(gate) {
-  if (gate.project !== undefined) return runSuite(gate.project);
+  if (gate.project !== undefined) return runSuite(gate);
   const [command, ...args] = gate.command;
   const result = await run(command, args, { env: { NO_COLOR: "1" } });
   if (result.code !== 0) totals.failed += 1;

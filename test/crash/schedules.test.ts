@@ -1,5 +1,5 @@
 /**
- * 10,000 random schedules over small runs: crash, a dead process whose late outcome still arrives, duplicate delivery,
+ * Thousands of random schedules over small runs: crash, a dead process whose late outcome still arrives, duplicate delivery,
  * reordered outcomes, cancel, steer. Seeded: a failure names its seed, and `SEED=<n>` plays that one alone.
  */
 import { expect, test } from "vitest";
@@ -9,13 +9,14 @@ import { THREAD_FOLD } from "#kernel/evolve.ts";
 import type { Delivery } from "#kernel/events.ts";
 import type { Model, ModelCallOptions, ModelPart, ModelRequest } from "#ports/model.ts";
 import type { ThreadRuntime } from "#runner/thread-runtime.ts";
+import { rounds } from "#test/support/depth.ts";
 import { ScriptModel, type ScriptPart } from "#test/support/scripted-model.ts";
 import { ThreadHarness } from "#test/support/thread-harness.ts";
 import { findUnrebuilt } from "#test/support/recompile.ts";
 import { findInvalid } from "#test/support/valid-prompt.ts";
 import { World } from "#test/support/world.ts";
 
-const SCHEDULES = 10_000;
+const SCHEDULES = rounds(2_000, 10_000);
 const EFFECTS = ["read", "idempotent", "reconcile", "once"] as const;
 const DELIVERIES: readonly Delivery[] = ["queue", "steer", "reject", "interrupt"];
 

@@ -1,6 +1,6 @@
 /**
  * A budget of $0.10 a day, 20 threads at once, kills at random points, answers of the ledger that get lost or come twice, and
- * reports that are told again. Each round is a day on the same threads and ledger; `FLEET_ROUNDS` says how many.
+ * reports that are told again. Each round is a day on the same threads and ledger; `npm test -- deep` plays a thousand.
  */
 import { describe, expect, test } from "vitest";
 import { askHolders } from "#budget/ask-holders.ts";
@@ -14,13 +14,14 @@ import { trusted, type TenantId } from "#shared/ids.ts";
 import { createNodeD1 } from "#test/support/node-d1.ts";
 import type { Model, ModelPart } from "#ports/model.ts";
 import type { LeaseAnswer, LeaseReport, LeaseRequest } from "#ports/budget-ledger.ts";
+import { rounds } from "#test/support/depth.ts";
 import { ManualClock } from "#test/support/manual-clock.ts";
 import { budgetOf, NodeLedger } from "#test/support/node-ledger.ts";
 import { createRandom, type SeededRandom } from "#test/support/seeded-random.ts";
 import { ThreadHarness } from "#test/support/thread-harness.ts";
 import { World } from "#test/support/world.ts";
 
-const ROUNDS = Number(process.env["FLEET_ROUNDS"] ?? "12");
+const ROUNDS = rounds(12, 1_000);
 /** Logs grow, and each round reads them whole. */
 const ROUNDS_OF_A_FLEET = 25;
 const SEED = 20_261_130;

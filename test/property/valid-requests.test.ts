@@ -1,5 +1,5 @@
 /**
- * No history makes the next request invalid (K8, K9, K24): ten thousand generated histories, compiled by the kernel, sent
+ * No history makes the next request invalid (K8, K9, K24): thousands of generated histories, compiled by the kernel, sent
  * by the adapter through each provider's own SDK to a stub that answers 400 as the real provider does.
  */
 import { expect, test } from "vitest";
@@ -7,12 +7,13 @@ import type { ModelRequest } from "#ports/model.ts";
 import { anthropicShape } from "#test/support/provider-shapes/anthropic.ts";
 import { geminiShape } from "#test/support/provider-shapes/gemini.ts";
 import { openaiShape } from "#test/support/provider-shapes/openai.ts";
+import { rounds } from "#test/support/depth.ts";
 import type { ProviderShape } from "#test/support/provider-shapes/shape.ts";
 import { workersAiShape } from "#test/support/provider-shapes/workers-ai.ts";
 import { randomHistory } from "#test/support/random-history.ts";
 
 const PROVIDERS = [openaiShape, anthropicShape, geminiShape, workersAiShape];
-const HISTORIES = 10_000;
+const HISTORIES = rounds(2_000, 10_000);
 
 async function send({ model }: ProviderShape, request: ModelRequest): Promise<string> {
   const options = { signal: new AbortController().signal, idempotencyKey: "evt_1" };
