@@ -70,6 +70,7 @@ export function send(
       text,
       delivery,
       output,
+      defaultOutput: definition.output ?? null,
       manifest: definition.manifest,
       definition: host.definitionOf(definition),
       separate: extras !== null,

@@ -2,12 +2,12 @@
  * Approvals in a conversation: each is shown with exactly what would run, then asked about, one at a time. Without a
  * terminal nobody is asked, and the way to decide is said instead.
  */
-import { ApiError } from "./api.mjs";
+import { HoldfastError } from "../../client/errors.ts";
 
 const YES = /^y(es)?$/i;
 
 export class Approvals {
-  #api;
+  #agent;
   #renderer;
   #question;
   /** By id; removed when it is decided, here or anywhere else. */
@@ -16,8 +16,8 @@ export class Approvals {
   #isHeld = false;
 
   /** `question(text, signal)` resolves with one line; null where there is nobody to ask. */
-  constructor({ api, renderer, question }) {
-    this.#api = api;
+  constructor({ agent, renderer, question }) {
+    this.#agent = agent;
     this.#renderer = renderer;
     this.#question = question;
   }
@@ -38,14 +38,14 @@ export class Approvals {
   }
 
   /** Events of the run in progress, in order. */
-  event(thread, { header, payload }) {
-    if (header.type === "approval.requested" && payload !== null) {
+  event(thread, { type, header, payload }) {
+    if (type === "approval.requested" && payload !== null) {
       const approval = { thread, id: header.id, payload, stop: new AbortController() };
       this.#open.set(header.id, approval);
       if (this.#question === null) this.#tellHow(approval);
       else if (!this.#isAsking && !this.#isHeld) void this.#askAll();
     }
-    if (header.type === "approval.decided") this.#close(header.cause);
+    if (type === "approval.decided") this.#close(header.cause);
   }
 
   /** The run has ended, or its reader leaves. */
@@ -65,7 +65,7 @@ export class Approvals {
         ? '{"decision":"answer","answer":...} or {"decision":"deny"}'
         : '{"decision":"approve"} or {"decision":"deny","comment":...}';
     this.#renderer.note(
-      `  this waits for a person. Run npm run chat in a terminal, or POST ${this.#api.approvalPath(thread, id)}/decision ${body}`,
+      `  this waits for a person. Run npm run chat in a terminal, or POST /v1${this.#agent.thread(thread).path}/approvals/${id}/decision ${body}`,
     );
   }
 
@@ -89,14 +89,14 @@ export class Approvals {
           ? await this.#askAnswer(payload, stop.signal)
           : await this.#askLeave(stop.signal);
       if (decision === null) return;
-      await this.#api.decide(thread, id, decision);
+      await this.#agent.thread(thread).decide(id, decision);
       this.#open.delete(id);
     } catch (error) {
       // Decided elsewhere meanwhile, or the conversation was left: the record says which.
       if (stop.signal.aborted) return;
       this.#renderer.problem(error.message);
       // What did not fit is asked again; anything else would fail again.
-      if (!(error instanceof ApiError) || error.code !== "approval_answer_invalid")
+      if (!(error instanceof HoldfastError) || error.code !== "approval_answer_invalid")
         this.#open.delete(id);
     }
   }

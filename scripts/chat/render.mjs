@@ -61,10 +61,11 @@ export class Renderer {
     this.#style = createStyle(out);
   }
 
-  frame(kind, data) {
-    if (kind === "delta") this.#text(data.text);
-    else if (kind === "discard") this.#discard();
-    else if (kind === "event") this.#event(data.header.type, data.payload ?? {}, data.header);
+  /** One item of a stream. */
+  item({ type, text, payload }) {
+    if (type === "delta") this.#text(text);
+    else if (type === "discard") this.#discard();
+    else this.#event(type, payload ?? {});
   }
 
   note(text) {

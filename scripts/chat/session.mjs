@@ -1,27 +1,29 @@
 /** One conversation: uploads, questions, and the run in progress. */
 import { readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import { followRun } from "./follow.mjs";
+import { HoldfastError } from "../../client/errors.ts";
 import { newThreadId } from "./options.mjs";
 
 export class Session {
-  #api;
+  #agent;
   #renderer;
   #approvals;
+  #delivery;
   #thread;
   #opened = false;
   #active = null;
   #messageId = null;
 
-  constructor({ api, renderer, approvals, thread }) {
-    this.#api = api;
+  constructor({ agent, renderer, approvals, options }) {
+    this.#agent = agent;
     this.#renderer = renderer;
     this.#approvals = approvals;
-    this.#thread = thread;
+    this.#delivery = options.delivery;
+    this.#thread = agent.thread(options.thread);
   }
 
   get thread() {
-    return this.#thread;
+    return this.#thread.id;
   }
 
   /** Of this terminal's own: a run that was only taken up goes on waiting when the terminal leaves. */
@@ -34,14 +36,14 @@ export class Session {
   }
 
   begin() {
-    this.#thread = newThreadId();
+    this.#thread = this.#agent.thread(newThreadId());
     this.#opened = false;
     this.#messageId = null;
   }
 
   async #open() {
     if (this.#opened) return;
-    await this.#api.openThread(this.#thread);
+    await this.#agent.createThread({ id: this.thread });
     this.#opened = true;
   }
 
@@ -50,25 +52,35 @@ export class Session {
     const file = resolve(process.env.INIT_CWD ?? process.cwd(), path);
     const bytes = readFileSync(file);
     await this.#open();
-    await this.#api.upload(this.#thread, basename(file), bytes);
+    await this.#thread.files.write(basename(file), bytes);
     this.#renderer.note(`uploaded ${basename(file)} (${bytes.length} bytes)`);
   }
 
   async listFiles() {
     await this.#open();
-    const { items } = await this.#api.files(this.#thread);
+    const items = await this.#thread.files.list();
     if (items.length === 0) this.#renderer.note("no files; /file PATH uploads one");
     for (const { path, bytes } of items) this.#renderer.note(`${path}  ${bytes} bytes`);
   }
 
   /** Says what waits for a person in a thread that is gone on with; null where nothing does. */
   async showWaiting(hint) {
-    const { items } = await this.#api.openApprovals(this.#thread);
+    const items = await this.#openApprovals();
     if (items.length === 0) return null;
     this.#renderer.note(
       `${items.length === 1 ? "a call waits" : `${items.length} calls wait`} for a person; ${hint}`,
     );
     return items;
+  }
+
+  /** Oldest first, one page: more than anybody decides at a prompt. None where there is no such thread yet. */
+  async #openApprovals() {
+    try {
+      return (await this.#thread.approvals({ state: "open" })).items;
+    } catch (error) {
+      if (error instanceof HoldfastError && error.code === "not_found") return [];
+      throw error;
+    }
   }
 
   /** What waits is asked about, and its run followed to the end. Without a terminal it is shown, with how to decide. */
@@ -78,60 +90,60 @@ export class Session {
     if (items === null) return;
     if (!this.#approvals.asks) {
       for (const approval of items) {
-        const event = {
-          header: { type: "approval.requested", id: approval.approvalId },
+        const item = {
+          type: "approval.requested",
+          header: { id: approval.approvalId },
           payload: approval,
         };
-        this.#renderer.frame("event", event);
-        this.#approvals.event(this.#thread, event);
+        this.#renderer.item(item);
+        this.#approvals.event(this.thread, item);
       }
       this.#approvals.clear();
       return;
     }
     const [{ runId, seq }] = items;
-    const stream = this.#api.streamOf(this.#thread, runId, seq - 1);
     this.#approvals.hold();
-    await this.#follow({ runId, messageId: this.#messageId, stream }, true);
+    await this.#follow(this.#thread.run(runId), { from: String(seq - 1), isTakenUp: true });
   }
 
   /** Resolves with whether the run completed. */
   async ask(text) {
     await this.#open();
-    return this.#follow(await this.#api.send(this.#thread, text));
+    return this.#begun(await this.#thread.send(text, { delivery: this.#delivery }));
   }
 
   /** Another answer to the last question; the one it had stays in the log. */
   async again() {
     if (this.#messageId === null) return this.#renderer.note("nothing was asked yet");
-    return this.#follow(await this.#api.regenerate(this.#thread, this.#messageId));
+    return this.#begun(await this.#thread.regenerate(this.#messageId));
   }
 
   /** Begins with an empty window in the same thread, files and log included. */
   async clear() {
     await this.#open();
-    await this.#api.clear(this.#thread);
+    await this.#thread.clear();
     this.#messageId = null;
     this.#renderer.note("cleared; files and log stay");
   }
 
-  async #follow(receipt, isTakenUp = false) {
-    this.#messageId = receipt.messageId;
+  #begun(run) {
+    this.#messageId = run.receipt.messageId;
+    return this.#follow(run, { from: String(run.receipt.seq), isTakenUp: false });
+  }
+
+  /** All of the thread until the run ends: what is queued behind another run shows that one first. */
+  async #follow(run, { from, isTakenUp }) {
     const stop = new AbortController();
-    this.#active = { runId: receipt.runId, stop, cancelling: false, isTakenUp };
+    this.#active = { run, stop, cancelling: false, isTakenUp };
     try {
-      const ended = await followRun({
-        api: this.#api,
-        receipt,
-        signal: stop.signal,
-        onFrame: (kind, data) => {
-          this.#active.runId ??= data.header?.run ?? null;
-          this.#renderer.frame(kind, data);
-          if (kind === "event") this.#approvals.event(this.#thread, data);
-          if (kind === "caught_up") this.#approvals.release();
-        },
-      });
-      const { runId } = this.#active;
-      if (runId !== null) this.#renderer.summary(await this.#api.run(this.#thread, runId));
+      let ended = null;
+      for await (const item of this.#thread.stream({ from, until: run.id, signal: stop.signal })) {
+        this.#renderer.item(item);
+        if (item.type === "caught_up") this.#approvals.release();
+        else this.#approvals.event(this.thread, item);
+        ended = item.type;
+      }
+      this.#renderer.summary(await run.get());
       return ended === "run.completed";
     } finally {
       this.#approvals.clear();
@@ -140,11 +152,10 @@ export class Session {
   }
 
   async cancel() {
-    const runId = this.#active?.runId ?? null;
-    if (runId === null) return this.#renderer.note("nothing runs");
+    if (this.#active === null) return this.#renderer.note("nothing runs");
     this.#active.cancelling = true;
     this.#renderer.note("cancelling ... (Ctrl-C again leaves; the run then ends on the server)");
-    await this.#api.cancel(this.#thread, runId);
+    await this.#active.run.cancel();
   }
 
   leave() {

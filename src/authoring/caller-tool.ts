@@ -41,7 +41,7 @@ export function withExtras(
     instructions: [agent.manifest.instructions, instructions ?? ""].join("\n\n").trim(),
     tools: [...agent.manifest.tools, ...pins.values()],
   };
-  return ok({ manifest, tools: agent.tools });
+  return ok({ ...agent, manifest });
 }
 
 export function isCallerPin({ version }: ToolPin): boolean {

@@ -1,7 +1,8 @@
 /**
  * defineAgent: one file, one agent. The manifest is the data that a run is pinned to (K18); the tools execute it.
  */
-import { canonicalJson, utf8, type Json } from "#shared/json.ts";
+import { z } from "zod";
+import { canonicalJson, isJsonObject, utf8, type Json } from "#shared/json.ts";
 import { isAgentName } from "#shared/ids.ts";
 import type {
   AgentManifest,
@@ -12,7 +13,7 @@ import type {
 } from "#kernel/manifest.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { Hasher } from "#ports/hasher.ts";
-import type { ModelSettings } from "#ports/model.ts";
+import type { ModelSettings, OutputSpec } from "#ports/model.ts";
 import type { Tool } from "#ports/tool.ts";
 import {
   DEFAULT_CONTEXT_TOKENS,
@@ -26,7 +27,12 @@ import {
 
 export type { AgentDefinition };
 
-export interface AgentSpec {
+/** An agent with what the compiler knows of it: a client's types come from here (P117). `types` is never there at run time. */
+export interface TypedAgent<Tools extends Tool, Output> extends AgentDefinition {
+  readonly types?: { readonly tools: Tools; readonly output: Output };
+}
+
+export interface AgentSpec<Tools extends readonly Tool[] = readonly Tool[], Output = Json> {
   /** Lower-case letters, digits and hyphens, at most 48. Part of every thread's name: never rename a deployed agent. */
   readonly name: string;
   readonly description: string;
@@ -35,7 +41,9 @@ export interface AgentSpec {
   readonly model?: string;
   /** Routes to go on with, in order, when the one before failed for good. */
   readonly fallbacks?: readonly string[];
-  readonly tools: readonly Tool[];
+  readonly tools: Tools;
+  /** What an answer has to be, where a message asks for nothing else (P118). Default: text. */
+  readonly output?: z.ZodType<Output>;
   readonly settings?: Partial<ModelSettings>;
   readonly limits?: Partial<RunLimits>;
   readonly retry?: Partial<RetryPolicy>;
@@ -50,7 +58,9 @@ export interface AgentSpec {
 }
 
 /** Throws TypeError on a definition that cannot run, so that a build fails and not a user's message. */
-export function defineAgent(spec: AgentSpec): AgentDefinition {
+export function defineAgent<const Tools extends readonly Tool[], Output = null>(
+  spec: AgentSpec<Tools, Output>,
+): TypedAgent<Tools[number], Output> {
   if (!isAgentName(spec.name))
     throw new TypeError(
       `agent name ${JSON.stringify(spec.name)} must match ^[a-z0-9][a-z0-9-]{0,47}$`,
@@ -81,7 +91,7 @@ export function defineAgent(spec: AgentSpec): AgentDefinition {
     ...(spec.loop === undefined ? {} : { loop: spec.loop }),
   };
   assertCounts(manifest);
-  return { manifest, tools, ...toRetention(spec) };
+  return { manifest, tools, ...toOutput(spec), ...toRetention(spec) };
 }
 
 export function toToolPin(tool: Tool): ToolPin {
@@ -100,9 +110,25 @@ export function toolSchemaDigest(tool: Pick<ToolPin, "inputSchema">, hasher: Has
   return hasher.sha256(utf8(canonicalJson(tool.inputSchema)));
 }
 
+/** The agent's own output, by the name that providers are told. */
+const OUTPUT_NAME = "answer";
+
+function toOutput<Output>({
+  name,
+  output,
+}: AgentSpec<readonly Tool[], Output>): Pick<AgentDefinition, "output"> {
+  if (output === undefined) return {};
+  const { $schema: _, ...schema } = z.toJSONSchema(output);
+  if (!isJsonObject(schema)) throw new TypeError(`agent ${name}: output has no JSON Schema`);
+  return { output: { name: OUTPUT_NAME, schema } };
+}
+
 const DAY_MS = 86_400_000;
 
-function toRetention({ name, retention }: AgentSpec): Pick<AgentDefinition, "retention"> {
+function toRetention<Output>({
+  name,
+  retention,
+}: AgentSpec<readonly Tool[], Output>): Pick<AgentDefinition, "retention"> {
   if (retention === undefined) return {};
   const { maxAgeDays = null, maxEvents = null } = retention;
   for (const value of [maxAgeDays, maxEvents]) {

@@ -7,11 +7,11 @@
 import { z } from "zod";
 import { AppError } from "#shared/errors.ts";
 import type { JsonObject } from "#shared/json.ts";
-import type { Tool, ToolLimits } from "#ports/tool.ts";
-import { defineTool } from "./define-tool.ts";
+import type { ToolLimits } from "#ports/tool.ts";
+import { defineTool, type TypedTool } from "./define-tool.ts";
 
-export interface ClientToolSpec<S extends z.ZodObject> {
-  readonly name: string;
+export interface ClientToolSpec<S extends z.ZodObject, Name extends string = string> {
+  readonly name: Name;
   /** For the model: what it does, when to use it, what it answers. */
   readonly description: string;
   readonly version: string;
@@ -21,7 +21,9 @@ export interface ClientToolSpec<S extends z.ZodObject> {
   readonly limits?: Partial<ToolLimits>;
 }
 
-export function defineClientTool<S extends z.ZodObject>(spec: ClientToolSpec<S>): Tool {
+export function defineClientTool<S extends z.ZodObject, const Name extends string>(
+  spec: ClientToolSpec<S, Name>,
+): TypedTool<Name, z.output<S>> {
   const { name, description, version, input, output, limits } = spec;
   // What zod writes is JSON by definition.
   const answerSchema = (output === undefined ? {} : z.toJSONSchema(output)) as JsonObject;

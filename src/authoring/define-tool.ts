@@ -29,6 +29,15 @@ const EFFECTS: ReadonlySet<string> = new Set<ToolEffect>([
 const APPROVALS: ReadonlySet<string> = new Set<ToolApproval>(["never", "always", "question"]);
 
 export type CheckAnswer = Awaited<ReturnType<NonNullable<Tool["check"]>>>;
+/**
+ * What the compiler knows of a tool beside the port: a client that is given an agent's type names its tools and their
+ * arguments by it (P117). `types` is never there at run time.
+ */
+export interface TypedTool<Name extends string, Args> extends Tool {
+  readonly name: Name;
+  readonly types?: { readonly args: Args };
+}
+
 type Check<Args> = (key: string, args: Args, context: ToolContext) => Promise<CheckAnswer>;
 
 /** `reconcile` and `check` come together or not at all. */
@@ -51,14 +60,19 @@ interface ToolOptions<Args> {
   execute(args: Args, context: ToolContext): Promise<Json> | Json;
 }
 
-export type ToolSpec<S extends z.ZodObject> = ToolOptions<z.output<S>> &
-  EffectDeclaration<z.output<S>> & { readonly input: S };
+export type ToolSpec<S extends z.ZodObject, Name extends string = string> = ToolOptions<
+  z.output<S>
+> &
+  EffectDeclaration<z.output<S>> & { readonly input: S; readonly name: Name };
 export type JsonToolSpec = ToolOptions<JsonObject> &
   EffectDeclaration<JsonObject> & { readonly inputSchema: JsonObject };
 
-export function defineTool<S extends z.ZodObject>(spec: ToolSpec<S>): Tool {
+export function defineTool<S extends z.ZodObject, const Name extends string>(
+  spec: ToolSpec<S, Name>,
+): TypedTool<Name, z.output<S>> {
   // What reaches `execute` is what `parse` answered, so its type is the schema's output.
-  return toTool(spec as unknown as ErasedSpec, () => fromZodObject(spec.input));
+  const tool = toTool(spec as unknown as ErasedSpec, () => fromZodObject(spec.input));
+  return { ...tool, name: spec.name };
 }
 
 /** For tools that only have a JSON Schema, such as those of a remote server. */

@@ -39,6 +39,8 @@ export type ThreadCommand =
       readonly text: string;
       readonly delivery: Delivery;
       readonly output: OutputSpec | null;
+      /** The agent's own, where the message brings none: it keeps no message from joining a run. Absent: none. */
+      readonly defaultOutput?: OutputSpec | null;
       /** The agent as registered now; the run that starts is pinned to it. */
       readonly manifest: AgentManifest;
       readonly definition: string;

@@ -163,7 +163,8 @@ function sendMessage(
 }
 
 function received(command: CommandOf<"send_message">, scope: EventScope): ThreadDraft {
-  const { messageId, text, delivery, output } = command;
+  const { messageId, text, delivery, defaultOutput = null } = command;
+  const output = command.output ?? defaultOutput;
   return { type: "input.received", payload: { messageId, text, delivery, output }, scope };
 }
 

@@ -80,6 +80,12 @@ const CROSSINGS: readonly Planted[] = [
   crossing("durable-objects/agent", "#http/app.ts"),
   crossing("workflows", "#durable-objects/x.ts"),
   crossing("workflows", "agents"),
+  crossing("client", "../src/protocols/rest/wire.ts"),
+  crossing("client", "../src/protocols/rest/routes.ts"),
+  crossing("client", "../src/runner/x.ts"),
+  crossing("client", "#shared/x.ts"),
+  crossing("client", "zod"),
+  crossing("client", "node:fs"),
   crossing("web", "#protocols/rest/wire.ts"),
   crossing("web", "#kernel/events.ts"),
   crossing("src/runner", "#test/support/x.ts"),
@@ -186,6 +192,9 @@ const CLEAN: readonly (readonly [file: string, specifier: string, typeOnly: bool
   ["src/http/clean.ts", "#protocols/rest/routes.ts", false],
   ["durable-objects/clean.ts", "agents", false],
   ["workflows/clean.ts", "cloudflare:workers", false],
+  ["client/clean.ts", "../src/protocols/rest/wire.ts", true],
+  ["client/clean.ts", "zod", true],
+  ["web/clean.ts", "#client/client.ts", false],
   ["src/worker.ts", "#durable-objects/x.ts", false],
 ];
 

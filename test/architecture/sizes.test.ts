@@ -24,7 +24,7 @@ describe("sizes", () => {
   });
 
   it(`no source file has over ${CEILING} lines`, () => {
-    const folders = ["src", "durable-objects", "workflows", "scripts", "web", "bench"];
+    const folders = ["src", "durable-objects", "workflows", "scripts", "web", "bench", "client"];
     const over = folders
       .flatMap(sourceFiles)
       .filter((file) => !file.endsWith(".generated.ts"))

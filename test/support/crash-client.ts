@@ -1,6 +1,6 @@
 /** CrashClient: the public API as a client that outlives its server: it keeps asking, and takes up a stream where it was. */
 import { setTimeout as pause } from "node:timers/promises";
-import { readEvents } from "../../scripts/chat/sse.mjs";
+import { SseParser } from "#client/sse.ts";
 import type { EventView, RunView, ThreadView } from "#ports/thread-gateway.ts";
 import type { Json, JsonObject } from "#shared/json.ts";
 
@@ -117,7 +117,7 @@ export class CrashClient {
         if (!response.ok || response.body === null) throw new Error(`status ${response.status}`);
         let isFirst = true;
         text.connected();
-        for await (const frame of readEvents(response.body)) {
+        for await (const frame of framesOf(response.body)) {
           if (isFirst) following.connections += 1;
           isFirst = false;
           following.at = Date.now();
@@ -135,6 +135,11 @@ export class CrashClient {
       }
     }
   }
+}
+
+async function* framesOf(body: ReadableStream<Uint8Array>) {
+  const parser = new SseParser();
+  for await (const text of body.pipeThrough(new TextDecoderStream())) yield* parser.push(text);
 }
 
 export function createFollowing(): Following {

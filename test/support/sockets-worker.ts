@@ -14,6 +14,7 @@ import { BudgetObject } from "#durable-objects/ledger-object.ts";
 import { composeApp, composeLedger, composeThread } from "#src/composition.ts";
 import type { Env } from "#src/env.ts";
 import { FREE_PRICES } from "#test/support/free-prices.ts";
+import { weatherAgent } from "#test/support/weather-agent.ts";
 
 export { MemoryObject } from "#durable-objects/memory-object.ts";
 
@@ -110,9 +111,11 @@ const AGENT = defineAgent({
   tools: [refund, where, add],
 });
 
+const ALL = [...AGENTS, AGENT, weatherAgent];
+
 export class AgentObject extends ThreadAgent {
   static override readonly compose = (env: Env): ThreadComposition => {
-    const own = composeThread(env, [...AGENTS, AGENT]);
+    const own = composeThread(env, ALL);
     return {
       ...own,
       prices: () => FREE_PRICES,
@@ -128,6 +131,6 @@ export class LedgerObject extends BudgetObject {
 
 export default {
   fetch(request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> {
-    return composeApp(env, [...AGENTS, AGENT]).fetch(request, env, ctx);
+    return composeApp(env, ALL).fetch(request, env, ctx);
   },
 } satisfies ExportedHandler<Env>;

@@ -1,5 +1,7 @@
-/** What the page asks of the API, by name. */
-import { createCall, ProblemError, type Call } from "./http.ts";
+/** What the page asks of the API, by name, through the client that everybody else uses (P119). */
+import { every, Holdfast } from "#client/client.ts";
+import { HoldfastError } from "#client/errors.ts";
+import type { ThreadClient } from "#client/thread.ts";
 import type {
   Agent,
   Approval,
@@ -8,21 +10,17 @@ import type {
   Delivery,
   Explanation,
   InboxItem,
-  Me,
-  Place,
+  Page,
   Run,
-  SpendGroup,
   SpendItem,
   Thread,
   ThreadItem,
+  UntypedAgent,
   Verification,
   WorkspaceFile,
-} from "./types.ts";
+} from "#client/types.ts";
+import type { Me, Place, SpendGroup } from "./types.ts";
 
-interface Page<T, N> {
-  readonly items: readonly T[];
-  readonly next: N | null;
-}
 export interface ThreadData {
   readonly thread: Thread;
   readonly runs: readonly Run[];
@@ -37,130 +35,128 @@ export interface SpendRequest {
   readonly from: string | null;
 }
 
-const at = ({ agent, thread }: Place): string => `/agents/${agent}/threads/${thread}`;
-const filePath = (path: string): string => path.split("/").map(encodeURIComponent).join("/");
+/** The page shows what went wrong and goes on by itself, so nobody waits for a long row of attempts. */
+const RETRY = { attempts: 2 };
 
 export class Api {
-  readonly #call: Call;
+  readonly #client: Holdfast;
 
   constructor(token: string, onRefused: () => void) {
-    this.#call = createCall(token, onRefused);
+    this.#client = new Holdfast({
+      url: location.origin,
+      key: token,
+      retry: RETRY,
+      fetch: async (url, init) => {
+        const response = await fetch(url, init);
+        if (response.status === 401) onRefused();
+        return response;
+      },
+    });
   }
 
-  async #json<T>(...request: Parameters<Call>): Promise<T> {
-    const response = await this.#call(...request);
-    // The server's documents are typed by the schemas that made them.
-    return (await response.json()) as T;
-  }
-
-  async agents(): Promise<readonly Agent[]> {
-    return (await this.#json<{ items: readonly Agent[] }>("/agents")).items;
+  agents(): Promise<readonly Agent[]> {
+    return this.#client.agents();
   }
 
   me(): Promise<Me> {
-    return this.#json("/me");
+    return this.#client.me();
   }
 
   threads(after: string | null): Promise<Page<ThreadItem, string>> {
-    const query = after === null ? "" : `&after=${encodeURIComponent(after)}`;
-    return this.#json(`/threads?limit=30${query}`);
+    return this.#client.threads({ limit: 30, ...(after === null ? {} : { after }) });
   }
 
-  createThread(agent: string, title: string): Promise<Thread> {
-    return this.#json(`/agents/${agent}/threads`, { method: "POST", json: { title } });
+  async createThread(agent: string, title: string): Promise<string> {
+    return (await this.#client.agent(agent).createThread({ title })).id;
   }
 
   async ticket(place: Place, signal: AbortSignal): Promise<string> {
-    const request = { method: "POST", json: place, signal } as const;
-    return (await this.#json<{ ticket: string }>("/tickets", request)).ticket;
+    return (await this.#client.ticket(place, { signal })).ticket;
   }
 
   /** Null for a thread that is not there yet. */
   async threadData(place: Place): Promise<ThreadData | null> {
-    const path = at(place);
+    const at = this.#at(place);
     try {
       const [thread, runs, approvals, files, branches] = await Promise.all([
-        this.#json<Thread>(path),
-        this.#all<Run>(`${path}/runs`),
-        this.#all<Approval>(`${path}/approvals`),
-        this.files(place),
-        this.#json<{ items: readonly Branch[] }>(`${path}/branches`),
+        at.get(),
+        allOf(every((page) => at.runs(page))),
+        allOf(every((page) => at.approvals(page))),
+        at.files.list(),
+        at.branches(),
       ]);
-      return { thread, runs, approvals, files, branches: branches.items };
+      return { thread, runs, approvals, files, branches };
     } catch (error) {
-      if (error instanceof ProblemError && error.status === 404) return null;
+      if (error instanceof HoldfastError && error.status === 404) return null;
       throw error;
     }
   }
 
-  async #all<T>(path: string): Promise<readonly T[]> {
-    const items: T[] = [];
-    for (let after: number | null = 0; after !== null;) {
-      const page: Page<T, number> = await this.#json(`${path}?limit=200&after=${after}`);
-      items.push(...page.items);
-      after = page.next;
-    }
-    return items;
-  }
-
   async send(place: Place, text: string, delivery: Delivery): Promise<void> {
-    await this.#call(`${at(place)}/messages`, { method: "POST", json: { text, delivery } });
+    await this.#at(place).send(text, { delivery });
   }
   /** Ends the run that is active now, whichever that is. */
   async cancelActive(place: Place): Promise<void> {
-    const { activeRun } = await this.#json<Thread>(at(place));
-    if (activeRun === null) return;
-    await this.#call(`${at(place)}/runs/${activeRun}/cancel`, { method: "POST" });
+    const at = this.#at(place);
+    const { activeRun } = await at.get();
+    if (activeRun !== null) await at.run(activeRun).cancel();
   }
   async decide(place: Place, approvalId: string, decision: Decision): Promise<void> {
-    const path = `${at(place)}/approvals/${approvalId}/decision`;
-    await this.#call(path, { method: "POST", json: decision });
+    await this.#at(place).decide(approvalId, decision);
   }
   /** What waits in all conversations; at most as many as one page holds. */
   inbox(): Promise<Page<InboxItem, string>> {
-    return this.#json("/approvals?limit=200");
+    return this.#client.inbox({ limit: 200 });
   }
   async halt(place: Place, reason: string): Promise<void> {
-    const json = reason === "" ? {} : { reason };
-    await this.#call(`${at(place)}/halt`, { method: "POST", json });
+    await this.#at(place).halt(reason === "" ? {} : { reason });
   }
   async resume(place: Place): Promise<void> {
-    await this.#call(`${at(place)}/resume`, { method: "POST", json: {} });
+    await this.#at(place).resume();
   }
 
   /** Some steps of a run; `next` of the answer goes on. */
   explain(place: Place, run: string, after: number): Promise<Explanation> {
-    return this.#json(`${at(place)}/runs/${run}/explain?after=${after}`);
+    return this.#at(place).run(run).explain({ after });
   }
   verify(place: Place, after: number): Promise<Verification> {
-    return this.#json(`${at(place)}/verify?after=${after}`);
+    return this.#at(place).verify({ after });
   }
   spend(request: SpendRequest): Promise<Page<SpendItem, string>> {
-    return this.#json(`/spend?${toQuery(request)}&limit=1000`);
+    return this.#client.spend({ ...toSpendOptions(request), limit: 1_000 });
   }
-  async spendCsv(request: SpendRequest): Promise<Blob> {
-    return (await this.#call(`/spend.csv?${toQuery(request)}`)).blob();
+  spendCsv(request: SpendRequest): Promise<Blob> {
+    return this.#client.spendCsv(toSpendOptions(request));
   }
 
   async selectBranch(place: Place, branch: string): Promise<void> {
-    await this.#call(`${at(place)}/branches/${branch}/select`, { method: "POST" });
+    await this.#at(place).selectBranch(branch);
   }
 
-  async files(place: Place): Promise<readonly WorkspaceFile[]> {
-    const list = await this.#json<{ items: readonly WorkspaceFile[] }>(`${at(place)}/files`);
-    return list.items;
+  files(place: Place): Promise<readonly WorkspaceFile[]> {
+    return this.#at(place).files.list();
   }
   async upload(place: Place, path: string, body: Blob): Promise<void> {
-    await this.#call(`${at(place)}/files/${filePath(path)}`, { method: "PUT", body });
+    await this.#at(place).files.write(path, body);
   }
-  async download(place: Place, path: string): Promise<Blob> {
-    return (await this.#call(`${at(place)}/files/${filePath(path)}`)).blob();
+  download(place: Place, path: string): Promise<Blob> {
+    return this.#at(place).files.read(path);
   }
   async deleteFile(place: Place, path: string): Promise<void> {
-    await this.#call(`${at(place)}/files/${filePath(path)}`, { method: "DELETE" });
+    await this.#at(place).files.delete(path);
+  }
+
+  #at({ agent, thread }: Place): ThreadClient<UntypedAgent> {
+    return this.#client.agent(agent).thread(thread);
   }
 }
 
-function toQuery({ groupBy, from }: SpendRequest): string {
-  return `group_by=${groupBy}${from === null ? "" : `&from=${from}`}`;
+function toSpendOptions({ groupBy, from }: SpendRequest) {
+  return from === null ? { groupBy } : { groupBy, from };
+}
+
+async function allOf<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
 }

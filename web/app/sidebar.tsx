@@ -1,6 +1,7 @@
 /** Conversations, and what concerns the page as a whole. On a narrow screen it lies over the page and closes itself. */
 import { useEffect, useRef, type ReactNode } from "react";
-import type { Agent, Place, ThreadItem } from "../api/types.ts";
+import type { Agent, ThreadItem } from "#client/types.ts";
+import type { Place } from "../api/types.ts";
 import { formatAgo } from "./format.ts";
 import { Icon, IconButton, Logo, type IconName } from "./icon.tsx";
 import { routeTo, type View } from "./route.ts";

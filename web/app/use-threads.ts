@@ -1,8 +1,8 @@
 /** The caller's conversations, newest first, page by page. */
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { Api } from "../api/api.ts";
-import { toMessage } from "../api/http.ts";
-import type { ThreadItem } from "../api/types.ts";
+import { toMessage } from "../api/to-message.ts";
+import type { ThreadItem } from "#client/types.ts";
 
 export interface Threads {
   /** Null until first loaded. */

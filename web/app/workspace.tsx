@@ -1,8 +1,9 @@
 /** The signed-in page: conversations on the left, the chosen one beside them. */
 import { useCallback, useEffect, useState, type ReactNode } from "react";
 import type { Api } from "../api/api.ts";
-import { toMessage } from "../api/http.ts";
-import type { Agent, Me } from "../api/types.ts";
+import { toMessage } from "../api/to-message.ts";
+import type { Agent } from "#client/types.ts";
+import type { Me } from "../api/types.ts";
 import { InboxView } from "../inbox/inbox-view.tsx";
 import { useInbox } from "../inbox/use-inbox.ts";
 import { SpendView } from "../spend/spend-view.tsx";

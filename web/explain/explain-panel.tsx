@@ -1,7 +1,8 @@
 /** Why a run answered what it answered: each step with the events that say so. */
 import type { ReactNode } from "react";
 import type { Api } from "../api/api.ts";
-import type { Explanation, Place, Run } from "../api/types.ts";
+import type { Explanation, Run } from "#client/types.ts";
+import type { Place } from "../api/types.ts";
 import { formatCost, formatKnownCost, plural } from "../app/format.ts";
 import { Notice } from "../app/notice.tsx";
 import { SidePanel } from "../app/side-panel.tsx";

@@ -1,8 +1,9 @@
 /** An explanation as it is read, some steps at a time; a run that is at work is explained as far as it has come. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Api } from "../api/api.ts";
-import { toMessage } from "../api/http.ts";
-import type { Explanation, Place } from "../api/types.ts";
+import { toMessage } from "../api/to-message.ts";
+import type { Explanation } from "#client/types.ts";
+import type { Place } from "../api/types.ts";
 
 export interface LoadedExplanation {
   readonly explanation: Explanation | null;

@@ -1,7 +1,7 @@
 /** The workspace of this conversation: what was uploaded and what the agent wrote. */
 import { useRef, useState, type ReactNode } from "react";
-import { toMessage } from "../api/http.ts";
-import type { WorkspaceFile } from "../api/types.ts";
+import { toMessage } from "../api/to-message.ts";
+import type { WorkspaceFile } from "#client/types.ts";
 import { formatAgo, formatBytes } from "../app/format.ts";
 import { IconButton } from "../app/icon.tsx";
 import { Notice } from "../app/notice.tsx";

@@ -1,6 +1,6 @@
 /** Everything that waits for a decision. Each entry leads to its conversation, where what would run is shown (W8). */
 import type { ReactNode } from "react";
-import type { InboxItem } from "../api/types.ts";
+import type { InboxItem } from "#client/types.ts";
 import { formatAgo, formatTime } from "../app/format.ts";
 import { Icon } from "../app/icon.tsx";
 import { Notice } from "../app/notice.tsx";

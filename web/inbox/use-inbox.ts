@@ -4,8 +4,8 @@
  */
 import { useCallback, useEffect, useState } from "react";
 import type { Api } from "../api/api.ts";
-import { toMessage } from "../api/http.ts";
-import type { InboxItem } from "../api/types.ts";
+import { toMessage } from "../api/to-message.ts";
+import type { InboxItem } from "#client/types.ts";
 
 const EVERY_MS = 10_000;
 

@@ -1,7 +1,7 @@
 /** The answer of one run: text, reasoning and calls in the order they came, and under it what the run cost. */
 import { getToolName, isToolUIPart, type UIMessage } from "ai";
 import type { ReactNode } from "react";
-import type { Agent, Approval, Decision, Run } from "../api/types.ts";
+import type { Agent, Approval, Decision, Run } from "#client/types.ts";
 import { Markdown } from "./markdown.tsx";
 import { RunFooter } from "./run-footer.tsx";
 import { ToolCall } from "./tool-call.tsx";

@@ -1,6 +1,6 @@
 /** What waits for a yes or no: a call with exactly what would run (A2), or a budget with what would be granted (B55). */
 import { useState, type ReactNode } from "react";
-import type { Approval, Decision } from "../api/types.ts";
+import type { Approval, Decision } from "#client/types.ts";
 import { formatTime } from "../app/format.ts";
 import { Icon } from "../app/icon.tsx";
 import { toBudgetFields } from "./budget-fields.ts";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Approval } from "../api/types.ts";
+import type { Approval } from "#client/types.ts";
 import { formatTime } from "../app/format.ts";
 
 const WORDS = {

@@ -2,7 +2,7 @@
 import type { UIMessage } from "ai";
 import { useEffect, useLayoutEffect, useMemo, useRef, type ReactNode } from "react";
 import type { ThreadData } from "../api/api.ts";
-import type { Agent, Approval, Decision } from "../api/types.ts";
+import type { Agent, Approval, Decision } from "#client/types.ts";
 import type { Chat } from "../thread/use-chat.ts";
 import { Answer } from "./answer.tsx";
 import { RunNotice, Thinking } from "./run-footer.tsx";

@@ -1,6 +1,6 @@
 /** A question of the agent. Simple schemas become fields; any other is answered as JSON, which the server checks. */
 import { useState, type ReactNode, type SyntheticEvent } from "react";
-import type { Approval, Decision } from "../api/types.ts";
+import type { Approval, Decision } from "#client/types.ts";
 import { formatTime } from "../app/format.ts";
 import { Icon } from "../app/icon.tsx";
 import { focusNextCard } from "./approval-card.tsx";

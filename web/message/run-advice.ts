@@ -1,5 +1,5 @@
 /** What became of a run, for a person: what happened, and what can be done. */
-import type { Run } from "../api/types.ts";
+import type { Run } from "#client/types.ts";
 
 export interface Advice {
   readonly kind: "error" | "warn" | "info";

@@ -1,6 +1,6 @@
 /** How a run ended, in words that say what to do, and what it cost. */
 import type { ReactNode } from "react";
-import type { Run } from "../api/types.ts";
+import type { Run } from "#client/types.ts";
 import { formatCost, formatDuration, formatKnownCost, plural } from "../app/format.ts";
 import { Icon, IconButton } from "../app/icon.tsx";
 import { toAdvice } from "./run-advice.ts";

@@ -1,7 +1,7 @@
 /** One call: its name and state in a line, arguments and result when opened; open by itself while it waits for a person. */
 import type { DynamicToolUIPart, ToolUIPart } from "ai";
 import type { ReactNode } from "react";
-import type { Approval, Decision } from "../api/types.ts";
+import type { Approval, Decision } from "#client/types.ts";
 import { Icon } from "../app/icon.tsx";
 import { ApprovalCard } from "./approval-card.tsx";
 import { CodeCall } from "./code-call.tsx";

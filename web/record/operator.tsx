@@ -1,6 +1,6 @@
 /** An operator's stop of the whole conversation (B10), and its end. Shown to who may. */
 import { useState, type ReactNode, type SyntheticEvent } from "react";
-import type { Thread } from "../api/types.ts";
+import type { Thread } from "#client/types.ts";
 import { Icon } from "../app/icon.tsx";
 
 interface Props {

@@ -1,5 +1,5 @@
 /** What a verification has found, in words. */
-import type { Verification } from "../api/types.ts";
+import type { Verification } from "#client/types.ts";
 import { formatTime, plural } from "../app/format.ts";
 
 /** By the name of a fault; what is not here is named as it is. */

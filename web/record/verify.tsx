@@ -1,8 +1,9 @@
 /** Checks the record of this conversation on request, and says what was checked. */
 import { useState, type ReactNode } from "react";
 import type { Api } from "../api/api.ts";
-import { toMessage } from "../api/http.ts";
-import type { Place, Verification } from "../api/types.ts";
+import { toMessage } from "../api/to-message.ts";
+import type { Verification } from "#client/types.ts";
+import type { Place } from "../api/types.ts";
 import { formatTime } from "../app/format.ts";
 import { Icon } from "../app/icon.tsx";
 import { Notice } from "../app/notice.tsx";

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
-import type { SpendGroup, SpendItem } from "../api/types.ts";
+import type { SpendItem } from "#client/types.ts";
+import type { SpendGroup } from "../api/types.ts";
 import { formatCost, formatKnownCost, sumCosts, type Cost } from "../app/format.ts";
 
 const HEADS = { day: "Day", agent: "Agent", model: "Model", tool: "Tool", user: "Owner" } as const;

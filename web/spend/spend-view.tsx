@@ -1,7 +1,7 @@
 /** What was spent over all conversations, by day, agent, model, tool or user; and the same as a table to take along. */
 import { useState, type ReactNode } from "react";
 import type { Api } from "../api/api.ts";
-import { toMessage } from "../api/http.ts";
+import { toMessage } from "../api/to-message.ts";
 import type { SpendGroup } from "../api/types.ts";
 import { Icon } from "../app/icon.tsx";
 import { Notice } from "../app/notice.tsx";

@@ -1,8 +1,8 @@
 /** Sums of spend, read again whenever what is asked for changes. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Api, SpendRequest } from "../api/api.ts";
-import { toMessage } from "../api/http.ts";
-import type { SpendItem } from "../api/types.ts";
+import { toMessage } from "../api/to-message.ts";
+import type { SpendItem } from "#client/types.ts";
 
 interface Answer extends SpendRequest {
   readonly items: readonly SpendItem[];

@@ -1,6 +1,6 @@
 /** Other lines of this conversation: an answer that was made again, a message that was edited, what was before a clear. */
 import type { ReactNode } from "react";
-import type { Branch } from "../api/types.ts";
+import type { Branch } from "#client/types.ts";
 import { formatTime } from "../app/format.ts";
 
 interface Props {

@@ -3,7 +3,7 @@
  * the last message. While a run works, a message says how it is to be delivered.
  */
 import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
-import type { Delivery } from "../api/types.ts";
+import type { Delivery } from "#client/types.ts";
 import { Icon, IconButton } from "../app/icon.tsx";
 import { Notice } from "../app/notice.tsx";
 

@@ -1,8 +1,10 @@
 /** One conversation: what was said, what waits, what it cost, and the files beside it. */
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 import type { Api, ThreadData } from "../api/api.ts";
-import { ProblemError, toMessage } from "../api/http.ts";
-import type { Agent, Delivery, Me, Place } from "../api/types.ts";
+import { HoldfastError } from "#client/errors.ts";
+import { toMessage } from "../api/to-message.ts";
+import type { Agent, Delivery } from "#client/types.ts";
+import type { Me, Place } from "../api/types.ts";
 import { Notice } from "../app/notice.tsx";
 import { DropZone } from "../files/drop-zone.tsx";
 import { FilesPanel } from "../files/files-panel.tsx";
@@ -59,7 +61,7 @@ export function Conversation({
       () => true,
       (reason: unknown) => {
         // A run that ended by itself while it was being stopped is stopped.
-        const isOver = reason instanceof ProblemError && reason.code === "run_not_active";
+        const isOver = reason instanceof HoldfastError && reason.code === "run_not_active";
         if (!isOver) setFailure(toMessage(reason));
         return isOver;
       },

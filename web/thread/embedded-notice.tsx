@@ -1,6 +1,6 @@
 /** Said wherever the embedded model answers: nobody should judge agents by its rules. */
 import type { ReactNode } from "react";
-import type { Agent } from "../api/types.ts";
+import type { Agent } from "#client/types.ts";
 import { isEmbedded } from "./examples.ts";
 
 export function EmbeddedNotice({ agent }: { readonly agent: Agent }): ReactNode {

@@ -1,5 +1,5 @@
 /** What a newcomer can ask this agent with one click, made from the tools it has and the model that answers. */
-import type { Agent } from "../api/types.ts";
+import type { Agent } from "#client/types.ts";
 
 export interface Example {
   readonly label: string;

@@ -1,6 +1,6 @@
 /** An operator has stopped this conversation: who, why, and what helps. */
 import type { ReactNode } from "react";
-import type { Thread } from "../api/types.ts";
+import type { Thread } from "#client/types.ts";
 import { formatTime } from "../app/format.ts";
 import { Notice } from "../app/notice.tsx";
 

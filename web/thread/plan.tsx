@@ -1,6 +1,6 @@
 /** The agent's plan, as it keeps it: how far it is in a line, and each item when opened. */
 import type { ReactNode } from "react";
-import type { Thread } from "../api/types.ts";
+import type { Thread } from "#client/types.ts";
 import { Icon } from "../app/icon.tsx";
 
 interface Item {

@@ -1,8 +1,8 @@
 /** A new conversation: choose an agent, say or drop something. The thread is made with the first of either. */
 import { useState, type ReactNode } from "react";
 import type { Api } from "../api/api.ts";
-import { toMessage } from "../api/http.ts";
-import type { Agent } from "../api/types.ts";
+import { toMessage } from "../api/to-message.ts";
+import type { Agent } from "#client/types.ts";
 import { IconButton } from "../app/icon.tsx";
 import { goTo, routeTo } from "../app/route.ts";
 import { DropZone } from "../files/drop-zone.tsx";
@@ -32,7 +32,7 @@ export function Start({ api, agents, agent, onOpenSidebar, onCreated }: Props): 
     setBusy(true);
     setError(null);
     try {
-      const { thread } = await api.createThread(agent.name, toTitle(title));
+      const thread = await api.createThread(agent.name, toTitle(title));
       const place = { agent: agent.name, thread };
       for (const { path, content } of files) await api.upload(place, path, content);
       if (text !== null) leaveFirstMessage(place, text);

@@ -1,7 +1,7 @@
 /** Title, cost, branches, files, and clearing. */
 import type { ReactNode } from "react";
 import type { ThreadData } from "../api/api.ts";
-import type { Agent } from "../api/types.ts";
+import type { Agent } from "#client/types.ts";
 import { formatKnownCost, plural, sumCosts } from "../app/format.ts";
 import { Icon, IconButton } from "../app/icon.tsx";
 import { BranchPicker } from "./branch-picker.tsx";

@@ -4,7 +4,7 @@
  */
 import { useEffect, useMemo, useState } from "react";
 import type { Api, ThreadData } from "../api/api.ts";
-import { toMessage } from "../api/http.ts";
+import { toMessage } from "../api/to-message.ts";
 import type { Place } from "../api/types.ts";
 import { oneAtATime } from "../app/one-at-a-time.ts";
 

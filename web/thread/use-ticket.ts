@@ -4,7 +4,7 @@
  */
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Api } from "../api/api.ts";
-import { ProblemError } from "../api/http.ts";
+import { HoldfastError } from "#client/errors.ts";
 import type { Place } from "../api/types.ts";
 
 const FIRST_PAUSE_MS = 500;
@@ -35,7 +35,7 @@ export function useTicket(api: Api, place: Place): Tickets {
         if (!abort.signal.aborted) setTicket(issued);
       } catch (error) {
         if (abort.signal.aborted) return;
-        if (error instanceof ProblemError && isFinal(error)) setRefusal(error.message);
+        if (error instanceof HoldfastError && isFinal(error)) setRefusal(error.message);
         else retry();
       }
     };
@@ -71,6 +71,6 @@ function pauseAfter(failures: number): number {
   return failures === 0 ? 0 : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
 }
 
-function isFinal({ status }: ProblemError): boolean {
+function isFinal({ status }: HoldfastError): boolean {
   return status >= 400 && status < 500 && status !== 429;
 }

@@ -1,6 +1,6 @@
 /** Leads to what waits for the person, which may be far up in a long conversation. */
 import type { ReactNode } from "react";
-import type { Approval } from "../api/types.ts";
+import type { Approval } from "#client/types.ts";
 import { Icon } from "../app/icon.tsx";
 
 export function WaitingNotice({ open }: { readonly open: readonly Approval[] }): ReactNode {

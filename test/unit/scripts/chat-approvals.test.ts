@@ -1,6 +1,6 @@
 /** Approvals at the terminal: what is asked, what is decided, and what happens when somebody else was first. */
 import { expect, test } from "vitest";
-import { ApiError } from "../../../scripts/chat/api.mjs";
+import { HoldfastError } from "#client/errors.ts";
 import { Approvals } from "../../../scripts/chat/approvals.mjs";
 
 interface Decision {
@@ -14,14 +14,15 @@ function terminal(lines: readonly string[], refusals: readonly Error[] = []) {
   const decisions: Decision[] = [];
   const said: string[] = [];
   const asked: string[] = [];
-  const api = {
-    approvalPath: (thread: string, id: string) =>
-      `/v1/agents/clerk/threads/${thread}/approvals/${id}`,
-    decide: async (_thread: string, id: string, decision: object) => {
-      const fault = fails.shift();
-      if (fault !== undefined) throw fault;
-      decisions.push({ id, decision });
-    },
+  const agent = {
+    thread: (thread: string) => ({
+      path: `/agents/clerk/threads/${thread}`,
+      decide: async (id: string, decision: object) => {
+        const fault = fails.shift();
+        if (fault !== undefined) throw fault;
+        decisions.push({ id, decision });
+      },
+    }),
   };
   const renderer = {
     note: (text: string) => said.push(text),
@@ -35,11 +36,12 @@ function terminal(lines: readonly string[], refusals: readonly Error[] = []) {
       signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true }),
     );
   };
-  return { api, renderer, question, decisions, said, asked };
+  return { agent, renderer, question, decisions, said, asked };
 }
 const settle = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const requested = (id: string, over: object = {}) => ({
-  header: { type: "approval.requested", id },
+  type: "approval.requested",
+  header: { id },
   payload: { kind: "tool", tool: "wire", args: { amount: 1 }, answerSchema: null, ...over },
 });
 
@@ -70,9 +72,8 @@ test("[A5] several are asked one after another", async () => {
 });
 
 test("[A4] an answer is sent as JSON where a schema is given; what does not fit is asked for again", async () => {
-  const misfit = new ApiError(422, {
-    code: "approval_answer_invalid",
-    detail: "/day: expected text",
+  const misfit = new HoldfastError("approval_answer_invalid", "/day: expected text", {
+    status: 422,
   });
   const at = terminal(["{day", '{"day":3}', '{"day":"Monday"}'], [misfit]);
   const approvals = new Approvals(at);
@@ -90,7 +91,7 @@ test("[A3] what somebody else decides meanwhile is not asked about any more", as
   const approvals = new Approvals(at);
   approvals.event("t", requested("evt_1"));
   await settle();
-  approvals.event("t", { header: { type: "approval.decided", cause: "evt_1" }, payload: {} });
+  approvals.event("t", { type: "approval.decided", header: { cause: "evt_1" }, payload: {} });
   await settle();
   expect(at.decisions).toEqual([]);
   expect(at.said).toEqual([]);

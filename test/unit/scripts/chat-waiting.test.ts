@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Api } from "../../../scripts/chat/api.mjs";
+import { connect } from "../../../scripts/chat/connect.mjs";
 import { Approvals } from "../../../scripts/chat/approvals.mjs";
 import { Session } from "../../../scripts/chat/session.mjs";
 
@@ -20,6 +20,7 @@ const WAITING = {
   answerSchema: null,
 };
 const event = (seq: number, type: string, payload: object, over: object = {}) => ({
+  seq,
   name: "event",
   data: { header: { seq, type, run: "run_1", id: `evt_${seq}`, ...over }, payload, hash: "0" },
 });
@@ -27,8 +28,17 @@ const asked = (seq: number, id: string, amount: number) =>
   event(seq, "approval.requested", { kind: "tool", tool: "wire", args: { amount } }, { id });
 
 let open: readonly object[];
-let frames: readonly { readonly name: string; readonly data: object }[];
-let requests: { readonly method: string; readonly url: string; readonly body: string }[];
+let frames: readonly {
+  readonly seq: number;
+  readonly name: string;
+  readonly data: object;
+}[];
+let requests: {
+  readonly method: string;
+  readonly url: string;
+  readonly body: string;
+  readonly lastId: string | string[] | undefined;
+}[];
 let server: ReturnType<typeof createServer>;
 let url: string;
 /** Called for each decision, before it is answered. */
@@ -38,7 +48,7 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
   let body = "";
   for await (const chunk of request) body += String(chunk);
   const { method = "", url: path = "" } = request;
-  requests.push({ method, url: path, body });
+  requests.push({ method, url: path, body, lastId: request.headers["last-event-id"] });
   const json = (value: object, status = 200): void => {
     response.writeHead(status, { "content-type": "application/json" });
     response.end(JSON.stringify(value));
@@ -55,15 +65,15 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
   if (!path.includes("/events?")) return json({ runId: "run_1", status: "completed", steps: 2 });
   response.writeHead(200, { "content-type": "text/event-stream" });
   const write = (all: typeof frames): void => {
-    for (const { name, data } of all)
-      response.write(`id: 1.0.0\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+    for (const { seq, name, data } of all)
+      response.write(`id: ${seq}.0.0\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
   };
   write(frames);
   if (frames.some(({ data }) => JSON.stringify(data).includes("run.completed"))) response.end();
   decided = () => {
     write([
-      event(9, "approval.decided", { decision: "approved" }, { cause: "evt_2" }),
-      event(10, "run.completed", { finish: "stop" }),
+      event(10, "approval.decided", { decision: "approved" }, { cause: "evt_2" }),
+      event(11, "run.completed", { finish: "stop" }),
     ]);
     response.end();
   };
@@ -90,11 +100,14 @@ function terminal() {
   const renderer = {
     note: (text: string) => said.push(text),
     problem: (text: string) => said.push(text),
-    frame: (
-      kind: string,
-      data: { readonly header?: { readonly id: string; readonly type: string } },
-    ) => {
-      if (kind === "event") said.push(`${data.header?.type} ${data.header?.id}`);
+    item: ({
+      type,
+      header,
+    }: {
+      readonly type: string;
+      readonly header?: { readonly id: string };
+    }) => {
+      if (header !== undefined) said.push(`${type} ${header.id}`);
     },
     summary: () => said.push("summary"),
   };
@@ -102,29 +115,35 @@ function terminal() {
     asking += 1;
     return "y";
   };
-  const options = { agent: "clerk", key: "hf_test", delivery: "queue", url: () => url };
-  const api = new Api(options, () => undefined);
-  const approvals = new Approvals({ api, renderer, question });
-  const session = new Session({ api, renderer, approvals, thread: "t" });
+  const options = {
+    agent: "clerk",
+    key: "hf_test",
+    delivery: "queue",
+    thread: "t",
+    url: () => url,
+  };
+  const agent = connect(options, renderer);
+  const approvals = new Approvals({ agent, renderer, question });
+  const session = new Session({ agent, renderer, approvals, options });
   return { session, said, asked: () => asking };
 }
 
 test("[A5] what waits in a thread is shown and asked about, and its run followed to the end", async () => {
   frames = [
-    asked(6, "evt_1", 1),
     asked(7, "evt_2", 2),
-    event(8, "approval.decided", { decision: "denied" }, { cause: "evt_1" }),
-    { name: "caught_up", data: {} },
+    asked(8, "evt_1", 1),
+    event(9, "approval.decided", { decision: "denied" }, { cause: "evt_1" }),
+    { seq: 9, name: "caught_up", data: {} },
   ];
   const at = terminal();
   await at.session.takeUp();
   expect(at.said[0]).toContain("a call waits for a person");
-  expect(at.said.slice(1, 3)).toEqual(["approval.requested evt_1", "approval.requested evt_2"]);
+  expect(at.said.slice(1, 3)).toEqual(["approval.requested evt_2", "approval.requested evt_1"]);
   expect(at.said.at(-1)).toBe("summary");
   // Nobody is asked about what was decided before.
   expect(at.asked()).toBe(1);
   const stream = requests.find(({ url: path }) => path.includes("/events?"));
-  expect(stream?.url).toContain("run=run_1&from=6&");
+  expect(stream).toMatchObject({ url: expect.stringContaining("run=run_1"), lastId: "6" });
   const decisions = requests.filter(({ method }) => method === "POST");
   expect(decisions.map(({ url: path, body }) => [path, JSON.parse(body)])).toEqual([
     ["/v1/agents/clerk/threads/t/approvals/evt_2/decision", { decision: "approve" }],

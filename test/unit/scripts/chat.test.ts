@@ -125,7 +125,7 @@ describe("npm run chat", () => {
     ];
     const { code, output } = await chat("go");
     const opened = requests.filter(({ url }) => url.includes("/events"));
-    expect(opened.map(({ lastId }) => lastId)).toEqual([undefined, "5.0.3"]);
+    expect(opened.map(({ lastId }) => lastId)).toEqual(["2", "5.0.3"]);
     expect(output).toContain("discarded");
     expect(output).toMatch(/\nHalf done\.\n/);
     expect(code).toBe(0);
