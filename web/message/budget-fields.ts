@@ -1,5 +1,5 @@
 /** What a person is asked for at a budget's limit, in words. */
-import type { Approval } from "../api/types.ts";
+import type { Approval } from "#client/types.ts";
 import { formatAmount, formatTime } from "../app/format.ts";
 
 type Asked = NonNullable<Approval["budget"]>;

@@ -1,6 +1,6 @@
 /** A run that waits at a budget's limit: decided by who may operate; anybody else is told whom to ask (B55). */
 import type { ReactNode } from "react";
-import type { Approval, Decision } from "../api/types.ts";
+import type { Approval, Decision } from "#client/types.ts";
 import { Notice } from "../app/notice.tsx";
 import { ApprovalCard } from "../message/approval-card.tsx";
 
