@@ -304,6 +304,28 @@ function outbox(check: Check): void {
     },
   );
 
+  check(
+    "[L10] consumers at one place share a reading, but nothing that was erased between them",
+    async (harness) => {
+      const log = harness.open();
+      const got: (readonly StoredEvent<TestEvents>[])[] = [];
+      const taker = (name: string, then: () => void = () => undefined) => ({
+        name,
+        required: true,
+        deliver: async (events: readonly StoredEvent<TestEvents>[]): Promise<void> => {
+          got.push(events);
+          then();
+        },
+      });
+      fill(log, 3);
+      await log.drain([taker("a"), taker("b", () => log.erase([2])), taker("c")]);
+      const [first, second, third] = got;
+      expect(second).toBe(first);
+      expect(first?.map(({ payload }) => payload)).not.toContain(null);
+      expect(third?.map(({ payload }) => payload === null)).toEqual([false, true, false]);
+    },
+  );
+
   check("[L10] two drains at once deliver each event once and in order", async (harness) => {
     const log = harness.open();
     fill(log, 4);

@@ -163,6 +163,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
         erased += 1;
       }
       if (erased > 0) this.#snapshots.clear();
+      this.#outbox.forget();
       return { erased, alreadyErased: new Set(seqs).size - erased };
     });
   }
@@ -177,6 +178,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
 
   prune<S>(upTo: number, fold: Fold<M, S>, within?: () => void): PruneReceipt {
     this.#requireWritable();
+    this.#outbox.forget();
     return this.#pruning.prune(upTo, fold, within ?? NOTHING);
   }
 

@@ -2,6 +2,7 @@
  * LogOutbox: named cursors over the log (rule L10). Deliver, then advance: a crash between the two delivers again.
  *
  * A consumer that fails keeps its cursor and does not hold up the others; its failure is thrown once all had their turn.
+ * Consumers at the same place of the log share one reading of it, because rows read are paid for.
  */
 import type { OutboxConsumer, OutboxCursor, StoredEvent } from "#ports/event-log.ts";
 import type { LogStore } from "./log-store.ts";
@@ -11,11 +12,18 @@ export interface OutboxSource<M> {
   read(from: number, limit: number): readonly StoredEvent<M>[];
 }
 
+interface Slice<M> {
+  readonly from: number;
+  readonly limit: number;
+  readonly events: readonly StoredEvent<M>[];
+}
+
 export class LogOutbox<M> {
   readonly #store: LogStore;
   readonly #source: OutboxSource<M>;
   /** Names in delivery: a second drain would deliver the same events out of turn. */
   readonly #busy = new Set<string>();
+  #slice: Slice<M> | null = null;
 
   constructor(store: LogStore, source: OutboxSource<M>) {
     this.#store = store;
@@ -38,8 +46,20 @@ export class LogOutbox<M> {
         failures.push(error);
       }
     }
+    this.forget();
     if (failures.length > 0) throw failures[0];
     return lagging;
+  }
+
+  /** What was read may be gone from the log: an erasure between two consumers reaches the second (H31). */
+  forget(): void {
+    this.#slice = null;
+  }
+
+  #read(from: number, limit: number): readonly StoredEvent<M>[] {
+    if (this.#slice?.from !== from || this.#slice.limit !== limit)
+      this.#slice = { from, limit, events: this.#source.read(from, limit) };
+    return this.#slice.events;
   }
 
   async #serve(consumer: OutboxConsumer<M>, limit: number): Promise<boolean> {
@@ -47,7 +67,7 @@ export class LogOutbox<M> {
     this.#busy.add(consumer.name);
     try {
       const cursor = this.#cursor(consumer);
-      const events = this.#source.read(cursor.seq + 1, limit);
+      const events = this.#read(cursor.seq + 1, limit);
       const last = events.at(-1);
       if (last === undefined) return false;
       const { types } = consumer;
