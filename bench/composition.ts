@@ -2,6 +2,7 @@
 import type { ThreadComposition } from "../durable-objects/agent/composition.ts";
 import { OBJECT_MIGRATIONS } from "../migrations/object/index.ts";
 import { SystemClock } from "../src/adapters/clock/system-clock.ts";
+import { CronerCron } from "../src/adapters/cron/croner-cron.ts";
 import { ZodJsonSchemas } from "../src/adapters/json-schema/zod-json-schemas.ts";
 import { THREAD_CATALOGUE } from "../src/kernel/event-upcast.ts";
 import type { AgentDefinition } from "../src/ports/agent-definition.ts";
@@ -41,6 +42,7 @@ export function composeBench(agent: AgentDefinition, model: Model): ThreadCompos
     catalogue: THREAD_CATALOGUE,
     migrations: OBJECT_MIGRATIONS,
     clock: new SystemClock(),
+    cron: new CronerCron(),
     agents: new Map([[agent.manifest.name, agent]]),
     models: { resolve: () => model },
     sandbox: NO_SANDBOX,

@@ -1,7 +1,7 @@
 /**
  * AgentObject: what can be asked of one thread, as methods of its Durable Object. Thin: each checks who asks and hands over.
  *
- * Lifecycle, alarms and sockets are ./agent/thread-object.ts; who may ask is decided in ./agent/access.ts.
+ * Schedules are ./agent/schedule-object.ts; lifecycle, alarms and sockets are ./agent/thread-object.ts; who may ask is decided in ./agent/access.ts.
  */
 import type { LateUsage } from "#ports/spend.ts";
 import type { Receipt } from "#kernel/commands.ts";
@@ -33,7 +33,8 @@ import { stateLease } from "./agent/leases.ts";
 import { replyWith } from "./agent/refusals.ts";
 import { takeSnapshot } from "./agent/sockets/snapshot.ts";
 import { storeTicket } from "./agent/sockets/tickets.ts";
-import { ACCESS, STUB, ThreadObject } from "./agent/thread-object.ts";
+import { ScheduledThread } from "./agent/schedule-object.ts";
+import { ACCESS, STUB } from "./agent/thread-object.ts";
 import * as halts from "./agent/halt-commands.ts";
 import * as branches from "./agent/branch-commands.ts";
 import * as commands from "./agent/thread-commands.ts";
@@ -42,7 +43,7 @@ import { correctUsage } from "./agent/usage-commands.ts";
 
 /** A composition root extends it and gives `compose`. */
 export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
-  extends ThreadObject<E>
+  extends ScheduledThread<E>
   implements ThreadStub
 {
   override [STUB](): ThreadStub {

@@ -15,6 +15,7 @@ import { createQuickJsSandbox } from "#adapters/sandbox/quickjs-sandbox.ts";
 import { loadQuickJsVariant } from "#adapters/sandbox/quickjs-variant-workerd.ts";
 import { R2BlobArchive } from "#adapters/blob/r2-blob-archive.ts";
 import { SystemClock } from "#adapters/clock/system-clock.ts";
+import { CronerCron } from "#adapters/cron/croner-cron.ts";
 import { D1Directory } from "#adapters/directory/d1-directory.ts";
 import { D1InboxEraser, D1TitleEraser } from "#adapters/erasure/d1-erasers.ts";
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
@@ -81,6 +82,7 @@ export function composeThread(
     catalogue: THREAD_CATALOGUE,
     migrations: OBJECT_MIGRATIONS,
     clock,
+    cron: new CronerCron(),
     agents: new Map(resolveAgents(agents, config).map((agent) => [agent.manifest.name, agent])),
     models: createModelDirectory(models),
     sandbox: composeSandbox(env, config),

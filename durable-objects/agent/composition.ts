@@ -7,6 +7,7 @@ import type { ApprovalInbox } from "#ports/approval-inbox.ts";
 import type { BlobArchive } from "#ports/blob-archive.ts";
 import type { LedgerGateway } from "#ports/budget-ledger.ts";
 import type { Clock } from "#ports/clock.ts";
+import type { Cron } from "#ports/cron.ts";
 import type { Directory } from "#ports/directory.ts";
 import type { Eraser } from "#ports/eraser.ts";
 import type { Catalogue } from "#ports/event-log.ts";
@@ -26,6 +27,7 @@ export interface ThreadComposition {
   readonly catalogue: Catalogue<ThreadEvents>;
   readonly migrations: readonly Migration[];
   readonly clock: Clock;
+  readonly cron: Cron;
   /** By name; routes are resolved, so that a run pins the model it began with (K18). */
   readonly agents: ReadonlyMap<string, AgentDefinition>;
   readonly models: ModelDirectory;

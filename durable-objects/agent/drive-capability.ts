@@ -6,6 +6,8 @@
  * D3 When nothing is left to do, the outbox is drained and no alarm remains, so an idle thread hibernates.
  * D4 What waits for a person keeps no heartbeat: one alarm at its expiry, and the outbox has told the inbox by then (A7).
  * D5 A drive is never awaited inside an alarm or start-up: it may outlast what those may take.
+ * D6 A schedule is due at one alarm: every alarm that is set lies no later than the next firing, whatever it is set for.
+ *    What fired has begun its run in the same append, so an alarm that comes twice finds nothing due (P121, P126).
  */
 import { LifecycleCapability, type LifecycleJobOutcome } from "agents/lifecycle";
 
@@ -15,6 +17,12 @@ export interface DriveHost {
   waitsUntil(): number | null;
   /** Works until nothing is left, or nothing before a time. */
   drive(): Promise<{ readonly next: "idle" } | { readonly next: "wait"; readonly at: number }>;
+  /** When the next schedule is due, as the thread sees time; null when none waits. */
+  nextFiring(): number | null;
+  /** Begins the runs of all schedules that are due. Throws where that is not known now. */
+  fireDue(): Promise<void>;
+  /** Takes over what the agent's file declares; nothing where it is so already. */
+  declareSchedules(): void;
   /** The alarm woke this object: for the count of its wakes. */
   alarmed(): void;
   /** Delivers to other objects; true while something is left. */
@@ -30,6 +38,8 @@ export interface DriveHost {
   now(): number;
   /** A store that an erasure has to reach is away. */
   unreached(error: unknown): void;
+  /** What a schedule that is due begins with is not known now. */
+  unfired(error: unknown): void;
   /** A drive failed: the thread has to be opened again. */
   failed(error: unknown): void;
 }
@@ -38,6 +48,7 @@ const JOB = "drive";
 /** Gathers the outbox of runs that end shortly after one another. */
 const OUTBOX_DELAY_MS = 1_000;
 const OUTBOX_RETRY_MS = 30_000;
+const FIRING_RETRY_MS = 30_000;
 
 export class DriveCapability extends LifecycleCapability {
   readonly #host: DriveHost;
@@ -45,6 +56,8 @@ export class DriveCapability extends LifecycleCapability {
   #driving = false;
   /** Due time of the job as this wake knows it; a command then writes no row when an alarm is near enough. */
   #armedUntil = 0;
+  /** A schedule that could not be fired is not tried again before. */
+  #firingHeldUntil = 0;
   /** Shortest time until the next alarm, while alarms get nowhere. */
   #backOffMs = 0;
 
@@ -58,32 +71,40 @@ export class DriveCapability extends LifecycleCapability {
   override onStart(): void {
     // An alarm that is due is what woke this thread, or comes at once. It starts the work itself, because only then is it
     // known whether wakes get anywhere: work begun here would set the alarm anew, and nobody would count this one (H50).
+    this.#host.declareSchedules();
     const due = this.lifecycle.jobs.get(JOB)?.time ?? Infinity;
     if (due <= Date.now()) return;
+    // A process that died between setting a schedule and its alarm left none.
+    const firing = this.#firingAlarm();
+    if (firing < due) this.lifecycle.trackAlarmWork(this.#arm(firing));
     if (this.#host.hasOpenRun() && this.#host.waitsUntil() === null) this.#start();
   }
 
   /** Sets the alarm, then starts work without waiting for it. */
   async wake(): Promise<void> {
     this.#backOffMs = 0;
+    this.#host.declareSchedules();
     await this.#armHeartbeat();
     this.#start();
   }
 
   /** The outbox has something to deliver, and no run is live to bring it along. */
   async nudge(): Promise<void> {
-    const isArmed =
-      this.#armedUntil >= Date.now() && this.#armedUntil <= Date.now() + this.#heartbeatMs;
-    if (!this.#driving && !isArmed) await this.#arm(Date.now() + OUTBOX_DELAY_MS);
+    this.#host.declareSchedules();
+    const isArmed = this.#isArmedWithin(this.#heartbeatMs);
+    if (isArmed) return;
+    if (!this.#driving) await this.#arm(Date.now() + OUTBOX_DELAY_MS);
+    else if (this.#armedUntil > this.#firingAlarm()) await this.#arm(this.#armedUntil);
   }
 
   async onJob(): Promise<LifecycleJobOutcome> {
     this.#armedUntil = 0;
     this.#host.alarmed();
-    const waitsUntil = this.#host.waitsUntil();
-    const isLeftOver =
-      this.#host.isErasing() || (this.#host.hasOpenRun() && waitsUntil === null && !this.#driving);
+    const isOpen = this.#host.hasOpenRun() && this.#host.waitsUntil() === null;
+    const isLeftOver = this.#host.isErasing() || (isOpen && !this.#driving);
     this.#backOffMs = isLeftOver ? this.#host.backOff() : 0;
+    await this.#fire();
+    const waitsUntil = this.#host.waitsUntil();
     const erasing = await this.#erase();
     if (this.#host.hasOpenRun() && waitsUntil === null) {
       this.#start();
@@ -98,8 +119,32 @@ export class DriveCapability extends LifecycleCapability {
       const backOffMs = this.#host.backOff();
       return this.#again(Date.now() + Math.max(OUTBOX_RETRY_MS, backOffMs));
     }
-    if (waitsUntil !== null) return this.#again(this.#toAlarm(waitsUntil));
-    return undefined;
+    const next = Math.min(
+      waitsUntil === null ? Infinity : this.#toAlarm(waitsUntil),
+      this.#firingAlarm(),
+    );
+    return next === Infinity ? undefined : this.#again(next);
+  }
+
+  /** What is due and does not go away, because it cannot be fired now, must not keep the alarm ringing. */
+  async #fire(): Promise<void> {
+    if (!this.#isDue() || Date.now() < this.#firingHeldUntil) return;
+    try {
+      await this.#host.fireDue();
+    } catch (error) {
+      this.#host.unfired(error);
+    }
+    this.#firingHeldUntil = this.#isDue() ? Date.now() + FIRING_RETRY_MS : 0;
+  }
+
+  #isDue(): boolean {
+    return (this.#host.nextFiring() ?? Infinity) <= this.#host.now();
+  }
+
+  /** Infinity when no schedule waits. */
+  #firingAlarm(): number {
+    const at = this.#host.nextFiring();
+    return at === null ? Infinity : Math.max(this.#toAlarm(at), this.#firingHeldUntil);
   }
 
   /** A store that is away leaves the erasure open: this comes back to it until every store has answered (H31). */
@@ -141,8 +186,7 @@ export class DriveCapability extends LifecycleCapability {
   async #armHeartbeat(): Promise<void> {
     const now = Date.now();
     const heartbeatMs = this.#heartbeat();
-    const isNear =
-      this.#armedUntil >= now + heartbeatMs / 2 && this.#armedUntil <= now + heartbeatMs;
+    const isNear = this.#armedUntil >= now + heartbeatMs / 2 && this.#isArmedWithin(heartbeatMs);
     // An alarm that waits for a person is days away, and must not be what a process that dies now waits for (D1).
     if (!isNear) await this.#arm(now + heartbeatMs);
   }
@@ -152,12 +196,21 @@ export class DriveCapability extends LifecycleCapability {
     return Date.now() + Math.max(0, at - this.#host.now());
   }
 
-  async #arm(time: number): Promise<void> {
+  /** Whether an alarm is set that comes within this time, and no later than the next firing. */
+  #isArmedWithin(ms: number): boolean {
+    const now = Date.now();
+    const latest = Math.min(now + ms, this.#firingAlarm());
+    return this.#armedUntil >= now && this.#armedUntil <= latest;
+  }
+
+  async #arm(latest: number): Promise<void> {
+    const time = Math.min(latest, this.#firingAlarm());
     this.#armedUntil = time;
     await this.lifecycle.jobs.push({ id: JOB, fn: JOB, time, recoveryLoop: true });
   }
 
-  #again(time: number): LifecycleJobOutcome {
+  #again(latest: number): LifecycleJobOutcome {
+    const time = Math.min(latest, this.#firingAlarm());
     this.#armedUntil = time;
     return { rescheduleAt: time };
   }

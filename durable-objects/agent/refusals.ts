@@ -25,6 +25,7 @@ const MISSING = {
   message_unknown: "no such message among those that a prompt has held",
   branch_unknown: "no such branch",
   file_missing: "no such file",
+  schedule_unknown: "no such schedule",
 } as const;
 
 const HALTED =
@@ -35,6 +36,10 @@ const RUN_ACTIVE =
 /** Where there is no more to say than this. */
 const PLAIN = {
   thread_exists: { code: "conflict", message: "the thread exists already" },
+  schedule_declared: {
+    code: "conflict",
+    message: "this schedule is declared in the agent's file; change it there, or pause it",
+  },
   message_empty: { code: "invalid_request", message: "the message is empty" },
   approval_not_open: {
     code: "approval_already_decided",
@@ -73,23 +78,17 @@ export function toFailure(refusal: SubmitRefusal): Failure {
     case "message_unknown":
     case "branch_unknown":
     case "file_missing":
+    case "schedule_unknown":
       return failure("not_found", MISSING[refusal.reason]);
     case "run_not_active":
       return failure("run_not_active", `the run has ended as ${refusal.status}`, {
         status: refusal.status,
       });
+    case "schedules_full":
+    case "daily_limit":
     case "queue_full":
-      return failure(
-        "queue_full",
-        `${refusal.limit} messages are waiting already; send again when one has been answered`,
-        { limit: refusal.limit },
-      );
     case "state_too_large":
-      return failure(
-        "state_too_large",
-        `the state may have ${refusal.limit} bytes as JSON and this one has ${refusal.bytes}; keep large content in files`,
-        { limit: refusal.limit, bytes: refusal.bytes },
-      );
+      return toLimit(refusal);
     case "decision_misfit":
       return failure(
         "invalid_request",
@@ -105,6 +104,7 @@ export function toFailure(refusal: SubmitRefusal): Failure {
         { erasureId: refusal.erasureId },
       );
     case "thread_exists":
+    case "schedule_declared":
     case "message_empty":
     case "approval_not_open":
     case "approval_overdue":
@@ -115,6 +115,40 @@ export function toFailure(refusal: SubmitRefusal): Failure {
       return failure(PLAIN[refusal.reason].code, PLAIN[refusal.reason].message);
     case "read_only":
       return failure(refusal.code, refusal.message);
+  }
+}
+
+type Limit = Extract<
+  SubmitRefusal,
+  { readonly reason: "schedules_full" | "daily_limit" | "queue_full" | "state_too_large" }
+>;
+
+function toLimit(refusal: Limit): Failure {
+  switch (refusal.reason) {
+    case "schedules_full":
+      return failure(
+        "conflict",
+        `a thread has at most ${refusal.limit} schedules; delete one first`,
+        { limit: refusal.limit },
+      );
+    case "daily_limit":
+      return failure(
+        "rate_limited",
+        `the schedules of a thread begin at most ${refusal.limit} runs a day (UTC)`,
+        { limit: refusal.limit },
+      );
+    case "queue_full":
+      return failure(
+        "queue_full",
+        `${refusal.limit} messages are waiting already; send again when one has been answered`,
+        { limit: refusal.limit },
+      );
+    case "state_too_large":
+      return failure(
+        "state_too_large",
+        `the state may have ${refusal.limit} bytes as JSON and this one has ${refusal.bytes}; keep large content in files`,
+        { limit: refusal.limit, bytes: refusal.bytes },
+      );
   }
 }
 

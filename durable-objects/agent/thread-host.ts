@@ -27,6 +27,7 @@ import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { firstExpiry, isWaitingForHumans, pinOf } from "#kernel/state.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
+import type { Cron } from "#ports/cron.ts";
 import type { EventLog, OutboxConsumer } from "#ports/event-log.ts";
 import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { Prices } from "#ports/prices.ts";
@@ -132,6 +133,10 @@ export class ThreadHost {
       return replyWith(error);
     }
   }
+  get cron(): Cron {
+    return this.#composition.cron;
+  }
+
   get now(): number {
     return this.#composition.clock.now();
   }

@@ -14,6 +14,8 @@ import type { ThreadComposition } from "./composition.ts";
 import { DriveCapability } from "./drive-capability.ts";
 import { SocketCapability } from "./sockets/socket-capability.ts";
 import { SocketHub } from "./sockets/socket-hub.ts";
+import { declareSchedules } from "./schedule-declarations.ts";
+import { fireDue, nextFiring } from "./schedule-firing.ts";
 import { ThreadHost } from "./thread-host.ts";
 import { ThreadHealthReport } from "./thread-health.ts";
 
@@ -83,6 +85,9 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
         hasOpenRun: () => this.#open().hasOpenRun(),
         waitsUntil: () => this.#open().waitsUntil(),
         drive: () => this.#work(),
+        nextFiring: () => nextFiring(this.#open()),
+        fireDue: () => fireDue(this.#open()),
+        declareSchedules: () => this.#declare(),
         alarmed: () => this.#health.alarmed(),
         drainOutbox: () => this.#health.drain(),
         backOff: () => this.#health.backOff(),
@@ -90,6 +95,7 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
         isErasing: () => this.#open().isErasing(),
         erase: () => this.#open().continueErasure(),
         unreached: (error) => this.#report("erasure_waits", error),
+        unfired: (error) => this.#report("schedule_waits", error),
         now: () => this.#composition.clock.now(),
         failed: (error) => this.#failed(error),
       },
@@ -123,6 +129,15 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
     this.#sockets.wake();
     await (host.hasOpenRun() ? this.#drive.wake() : this.#drive.nudge());
     return reply;
+  }
+
+  /** At start-up and before each alarm is set: a thread that does not exist yet has none. */
+  #declare(): void {
+    try {
+      declareSchedules(this.#open());
+    } catch (error) {
+      this.#report("schedules_not_declared", error);
+    }
   }
 
   async #erase(): Promise<void> {

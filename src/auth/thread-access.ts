@@ -20,6 +20,7 @@ import type {
   ThreadStub,
   ThreadView,
 } from "#ports/thread-gateway.ts";
+import type { ScheduleRequest, ScheduleView } from "#ports/schedule-stub.ts";
 import type { AgentName, ThreadId } from "#shared/ids.ts";
 import { SOCKET_PASS_HEADER } from "#ports/thread-gateway.ts";
 import { err, ok } from "#shared/result.ts";
@@ -83,6 +84,15 @@ export class ThreadAccess {
   /** Creates the thread when it is missing: a file may come before the first message about it. */
   writeFile(caller: Caller, place: ThreadPlace, file: FileUpload): Promise<FileWritten> {
     return this.#orCreate(caller, place, (stub) => stub.writeFile(caller, file));
+  }
+
+  /** Creates the thread when it is missing: what it does by itself may come before anything that is said. */
+  putSchedule(
+    caller: Caller,
+    place: ThreadPlace,
+    request: ScheduleRequest,
+  ): Promise<Reply<ScheduleView>> {
+    return this.#orCreate(caller, place, (stub) => stub.putSchedule(caller, request));
   }
 
   /** Creates the thread when it is missing: a page asks for a ticket before anything was said. */

@@ -25,6 +25,8 @@ import {
   MIN_LOOP_LIMIT,
 } from "./defaults.ts";
 
+import { toSchedules, type ScheduleSpec } from "./define-schedules.ts";
+
 export type { AgentDefinition };
 
 /** An agent with what the compiler knows of it: a client's types come from here (P117). `types` is never there at run time. */
@@ -55,6 +57,8 @@ export interface AgentSpec<Tools extends readonly Tool[] = readonly Tool[], Outp
   readonly maxRepairs?: number;
   /** How much history its threads keep, where heads are signed; default all. What a thread still uses always stays. */
   readonly retention?: { readonly maxAgeDays?: number; readonly maxEvents?: number };
+  /** What the agent does by itself, in each tenant's thread `main` once there is one; by name. Default nothing. */
+  readonly schedules?: { readonly [name: string]: ScheduleSpec };
 }
 
 /** Throws TypeError on a definition that cannot run, so that a build fails and not a user's message. */
@@ -91,7 +95,7 @@ export function defineAgent<const Tools extends readonly Tool[], Output = null>(
     ...(spec.loop === undefined ? {} : { loop: spec.loop }),
   };
   assertCounts(manifest);
-  return { manifest, tools, ...toOutput(spec), ...toRetention(spec) };
+  return { manifest, tools, ...toOutput(spec), ...toRetention(spec), ...toSchedules(spec) };
 }
 
 export function toToolPin(tool: Tool): ToolPin {

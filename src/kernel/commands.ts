@@ -20,6 +20,7 @@ import type {
   ThreadEvent,
 } from "./events.ts";
 import type { AgentManifest } from "./manifest.ts";
+import type { ScheduleCommand, ScheduleRejection } from "./schedules.ts";
 import type { WindowEntry } from "./state.ts";
 
 export interface CommandContext {
@@ -31,6 +32,7 @@ export interface CommandContext {
 }
 
 export type ThreadCommand =
+  | ScheduleCommand
   | { readonly type: "create_thread"; readonly owner: string; readonly title: string | null }
   | {
       readonly type: "send_message";
@@ -145,6 +147,7 @@ export interface Receipt {
 }
 
 export type Rejection =
+  | ScheduleRejection
   | { readonly reason: "thread_exists" }
   | { readonly reason: "thread_missing" }
   /** Delivery `reject`, or a change of branch, while a run is live. */

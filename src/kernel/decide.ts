@@ -11,6 +11,7 @@ import type { CommandContext, Receipt, Rejection, ThreadCommand } from "./comman
 import { decideApproval, refuseApproval, supersede } from "./approvals.ts";
 import { closeForCancel, runScope } from "./closing.ts";
 import { selectBranch, startBranch } from "./decide-branch.ts";
+import { decideSchedule } from "./decide-schedules.ts";
 import { haltThread, resumeThread } from "./decide-halt.ts";
 import { completeErasure, requestErasure } from "./decide-erasure.ts";
 import type { ThreadDraft } from "./events.ts";
@@ -60,6 +61,11 @@ export function decide(
       return decideApproval(state, command, scope);
     case "refuse_approval":
       return refuseApproval(command, scope);
+    case "set_schedule":
+    case "pause_schedule":
+    case "delete_schedule":
+    case "fire_schedule":
+      return decideSchedule(state, command, scope);
     case "correct_usage":
       return correctUsage(command, scope);
     case "decline_lease": {

@@ -21,6 +21,10 @@ const STRUCTURAL: ReadonlySet<ThreadEventType> = new Set([
   "lease.closed",
   "lease.declined",
   "route.changed",
+  "schedule.declared",
+  "schedule.paused",
+  "schedule.fired",
+  "schedule.deleted",
 ]);
 
 export function isErasable(type: ThreadEventType): boolean {

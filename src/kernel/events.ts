@@ -18,6 +18,7 @@ import type {
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
 import type { BudgetAsk, BudgetStop, LeaseEvents } from "./amounts.ts";
 import type { AgentManifest } from "./manifest.ts";
+import type { ScheduleEvents } from "./schedules.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
 /** What becomes of a message while a run is live; `interrupt` cancels that run and starts at once (K40). */
@@ -209,7 +210,7 @@ export type RunFailure =
   | "deadline_exceeded"
   | "internal";
 
-export interface ThreadEvents extends LeaseEvents {
+export interface ThreadEvents extends LeaseEvents, ScheduleEvents {
   readonly "thread.created": { readonly owner: string; readonly title: string | null };
   /** An operator's stop: nothing is started until `thread.resumed` (B10). Names the live run, where there is one. */
   readonly "thread.halted": { readonly reason: string };

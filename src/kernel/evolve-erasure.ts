@@ -3,6 +3,7 @@
  * taken now is one that may stay.
  */
 import { corrupt } from "./evolve-run.ts";
+import { quietSchedules } from "./schedules.ts";
 import type { EventOf } from "./evolve-window.ts";
 import type { ThreadState } from "./state.ts";
 
@@ -31,5 +32,6 @@ export function evolveErasure(
     plan: [],
     planSeq: null,
     pendingPlan: null,
+    schedules: quietSchedules(state.schedules),
   };
 }

@@ -1,6 +1,7 @@
 /** Inputs, pins and the life of a run (K3, K4, K18). */
 import { estimateTokens } from "./tokens.ts";
 import type { ThreadEvent, ThreadEvents } from "./events.ts";
+import { freeSchedules } from "./schedules.ts";
 import type { AgentManifest } from "./manifest.ts";
 import { type EventOf, pushEntries, settlePlan } from "./evolve-window.ts";
 import { FRESH_LOOP } from "./loop-guard.ts";
@@ -81,7 +82,7 @@ export function evolveInput(state: ThreadState, event: EventOf<"input.received">
 export function evolveRun(state: ThreadState, event: RunEvent): ThreadState {
   if (event.type === "run.started") return startRun(state, event);
   if (event.type === "run.cancelled" && state.run?.runId !== event.header.run)
-    return cancelQueued(state, event);
+    return freeSchedules(cancelQueued(state, event), event.header);
   const run = requireLiveRun(state, event);
   if (event.type === "run.cancel_requested") {
     return { ...state, run: { ...run, cancel: { reason: event.payload?.reason ?? "" } } };
@@ -91,7 +92,7 @@ export function evolveRun(state: ThreadState, event: RunEvent): ThreadState {
   if (run.phase.type === "asking") return corrupt("approval_still_open", event);
   if (event.type === "run.completed" && run.phase.type === "failed")
     return corrupt("phase_unexpected", event);
-  const settled = settlePlan({ ...state, run: null });
+  const settled = freeSchedules(settlePlan({ ...state, run: null }), event.header);
   // Whoever cancels a run cancels what was said to it: those messages stay in the prompt, and start nothing.
   if (event.type === "run.cancelled") {
     return { ...settled, window: pushEntries(settled, run.steering.map(inputEntry)) };

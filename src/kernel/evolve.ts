@@ -16,6 +16,7 @@ import { evolveInput, evolvePin, evolveRun } from "./evolve-run.ts";
 import { evolveLease } from "./evolve-leases.ts";
 import { evolveModel, evolveUsage } from "./evolve-model.ts";
 import { evolveTool } from "./evolve-tools.ts";
+import { evolveSchedule } from "./evolve-schedules.ts";
 import { evolveContext, evolvePlan, type EventOf } from "./evolve-window.ts";
 import { FRESH_LOOP } from "./loop-guard.ts";
 import { LogCorruption } from "./log-corruption.ts";
@@ -47,6 +48,8 @@ const INITIAL: ThreadState = {
   loop: FRESH_LOOP,
   lease: null,
   closedLease: null,
+  schedules: [],
+  firings: { day: "", count: 0 },
   leases: 0,
 };
 
@@ -64,9 +67,8 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
     case "thread.created":
     case "thread.halted":
     case "thread.resumed":
-      return evolveThread(state, event);
     case "state.set":
-      return { ...state, shared: event.payload?.state ?? null };
+      return evolveThread(state, event);
     case "definition.pinned":
       return evolvePin(state, event);
     case "input.received":
@@ -97,13 +99,16 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
     case "approval.requested":
     case "approval.decided":
       return evolveApproval(state, event);
-    case "approval.refused":
-      // An attempt that changed nothing.
-      return state;
     case "lease.granted":
     case "lease.closed":
     case "lease.declined":
       return evolveLease(state, event);
+    case "schedule.set":
+    case "schedule.declared":
+    case "schedule.paused":
+    case "schedule.fired":
+    case "schedule.deleted":
+      return evolveSchedule(state, event);
     case "plan.updated":
       return evolvePlan(state, event);
     case "context.added":
@@ -111,16 +116,17 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
     case "erasure.requested":
     case "erasure.completed":
       return evolveErasure(state, event);
+    case "approval.refused":
     case "file.written":
     case "file.deleted":
-      // The workspace is a projection of its own; the kernel only keeps the order.
+      // An attempt that changed nothing; and the workspace is a projection of its own, the kernel only keeps the order.
       return state;
   }
 }
 
 function evolveThread(
   state: ThreadState,
-  event: EventOf<"thread.created" | "thread.halted" | "thread.resumed">,
+  event: EventOf<"thread.created" | "thread.halted" | "thread.resumed" | "state.set">,
 ): ThreadState {
   switch (event.type) {
     case "thread.created":
@@ -136,6 +142,8 @@ function evolveThread(
       return { ...state, halt: toHalt(event.header, event.payload?.reason ?? null) };
     case "thread.resumed":
       return { ...state, halt: null };
+    case "state.set":
+      return { ...state, shared: event.payload?.state ?? null };
   }
 }
 
@@ -145,7 +153,7 @@ function toHalt({ seq, at, actor: by }: EventHeader, reason: string | null): Hal
 
 export const THREAD_FOLD: Fold<ThreadEvents, ThreadState> = {
   id: "thread",
-  version: 9,
+  version: 10,
   restorable: 7,
   initial: () => INITIAL,
   evolve,

@@ -19,6 +19,7 @@ import type {
 } from "./events.ts";
 import type { CallDigests, LoopState } from "./loop-guard.ts";
 import type { AgentManifest } from "./manifest.ts";
+import type { ScheduleState } from "./schedules.ts";
 
 export interface ThreadState {
   /** Last folded seq; the next event has the next one. */
@@ -58,6 +59,9 @@ export interface ThreadState {
   readonly lease: LeaseState | null;
   /** The one before, as it was closed. */
   readonly closedLease: ClosedLease | null;
+  readonly schedules: readonly ScheduleState[];
+  /** Runs that schedules began on the newest UTC day that had one. */
+  readonly firings: { readonly day: string; readonly count: number };
   /** Leases granted or declined so far: numbers the next one, the same after a crash (B46). */
   readonly leases: number;
 }

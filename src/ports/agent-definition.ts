@@ -1,6 +1,7 @@
 /** AgentDefinition: an agent as code has it now. Runs are pinned to the manifest; the tools are what executes it. */
 import type { AgentManifest } from "#kernel/manifest.ts";
 import type { OutputSpec } from "./model.ts";
+import type { ScheduleRequest } from "./schedule-stub.ts";
 import type { Tool } from "./tool.ts";
 
 export interface AgentDefinition {
@@ -11,6 +12,8 @@ export interface AgentDefinition {
   readonly output?: OutputSpec;
   /** How much history its threads keep. Not part of what a run is pinned to. Absent: all. */
   readonly retention?: Retention;
+  /** What its threads named `main` do by themselves. Not part of what a run is pinned to. Absent: nothing. */
+  readonly schedules?: readonly ScheduleRequest[];
 }
 
 /** History beyond either may be pruned (H40). */

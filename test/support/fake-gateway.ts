@@ -16,6 +16,7 @@ import type {
   ThreadStub,
   ThreadView,
 } from "#ports/thread-gateway.ts";
+import type { ScheduleView } from "#ports/schedule-stub.ts";
 import type { FileStat } from "#ports/workspace.ts";
 import type { Receipt } from "#kernel/commands.ts";
 import type { ThreadAddress } from "#shared/ids.ts";
@@ -25,6 +26,7 @@ import { parseWorkspacePath } from "#sandbox/workspace-paths.ts";
 import { canonicalJson, utf8 } from "#shared/json.ts";
 import { toObjectName } from "#shared/ids.ts";
 import { err, ok } from "#shared/result.ts";
+import { fakeSchedules } from "./fake-schedules.ts";
 
 const hasher = new NodeHasher();
 
@@ -70,6 +72,14 @@ export class FakeGateway implements ThreadGateway {
   throwNext: Error | null = null;
   /** Replaces the content of a file after so many reads, to play a concurrent write. */
   rewriteAfterReads: number | null = null;
+
+  readonly #schedules = new Map<string, Map<string, ScheduleView>>();
+
+  #schedulesOf(name: string): Map<string, ScheduleView> {
+    const known = this.#schedules.get(name) ?? new Map<string, ScheduleView>();
+    this.#schedules.set(name, known);
+    return known;
+  }
 
   thread(address: ThreadAddress): ThreadStub {
     const name = toObjectName(address);
@@ -382,6 +392,7 @@ export class FakeGateway implements ThreadGateway {
         return ok({ countedTo: 9, micros: 12, rows: 1, differing: 0, replaced: replace });
       },
       askLease: () => Promise.reject(new Error("no route asks for leases")),
+      ...fakeSchedules(this.#schedulesOf(name), find),
       erasePayload: async (caller, seq) => {
         const thread = find("erasePayload", caller);
         if (thread === null) return missing();

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { defineAgent } from "#authoring/define-agent.ts";
 import { defineTool } from "#authoring/define-tool.ts";
 import { ThreadAgent } from "#durable-objects/agent-object.ts";
+import { ScheduledThread } from "#durable-objects/agent/schedule-object.ts";
 import { ThreadObject } from "#durable-objects/agent/thread-object.ts";
 import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
 import type { Model } from "#ports/model.ts";
@@ -109,9 +110,15 @@ describe("a thread", () => {
       verifyLog: true,
       explainRun: true,
       askLease: true,
+      putSchedule: true,
+      viewSchedules: true,
+      viewSchedule: true,
+      holdSchedule: true,
+      dropSchedule: true,
+      fireSchedule: true,
     };
     // Of the class and of the one that keeps its lifecycle: symbols are no names, so RPC cannot ask for them.
-    const own = [ThreadAgent.prototype, ThreadObject.prototype]
+    const own = [ThreadAgent.prototype, ScheduledThread.prototype, ThreadObject.prototype]
       .flatMap((prototype) => Object.getOwnPropertyNames(prototype))
       .filter((name) => name !== "constructor");
     expect(own.toSorted()).toEqual(["fetch", ...Object.keys(listed)].toSorted());

@@ -11,6 +11,7 @@ import { ThreadContent } from "#adapters/erasure/thread-content.ts";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { isErasable } from "#kernel/erasure.ts";
 import type { KeptRun, ThreadEvent } from "#kernel/events.ts";
+import { quietSchedules } from "#kernel/schedules.ts";
 import type { OpenErasure, ThreadState } from "#kernel/state.ts";
 import type { Eraser, ErasureScope } from "#ports/eraser.ts";
 import { AppError } from "#shared/errors.ts";
@@ -198,5 +199,6 @@ export class ErasureWork {
 
 /** What pruned events left in the state that stands for them. The window holds places only. */
 function withoutWords(state: ThreadState): ThreadState {
-  return { ...state, title: null, shared: null, plan: [] };
+  const schedules = quietSchedules(state.schedules);
+  return { ...state, title: null, shared: null, plan: [], schedules };
 }

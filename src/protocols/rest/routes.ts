@@ -16,6 +16,7 @@ import { addMessageRoutes, addRunRoutes } from "./routes-messages.ts";
 import { addBudgetRoutes } from "./routes-budgets.ts";
 import { addMetricsRoutes } from "./routes-metrics.ts";
 import { addPriceRoutes } from "./routes-prices.ts";
+import { addScheduleRoutes } from "./routes-schedules.ts";
 import { addSpendRoutes } from "./routes-spend.ts";
 import { addThreadRoutes } from "./routes-threads.ts";
 import { addTicketRoutes } from "./routes-tickets.ts";
@@ -39,6 +40,7 @@ export function createRestApi(deps: RestDeps): RestApi {
   addErasureRoutes(router, deps);
   addFileRoutes(router, deps);
   addHaltRoutes(router, deps);
+  addScheduleRoutes(router, deps);
   addTicketRoutes(router, deps);
   addApprovalRoutes(router, deps);
   addAuditRoutes(router, deps);
