@@ -13,7 +13,7 @@ import type {
 } from "#kernel/manifest.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { Hasher } from "#ports/hasher.ts";
-import type { ModelSettings, OutputSpec } from "#ports/model.ts";
+import type { ModelSettings } from "#ports/model.ts";
 import type { Tool } from "#ports/tool.ts";
 import {
   DEFAULT_CONTEXT_TOKENS,
