@@ -67,6 +67,7 @@ export function composeBench(agent: AgentDefinition, model: Model): ThreadCompos
       }),
     },
     inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
+    runIndex: { put: async () => undefined, list: async () => [], count: async () => 0 },
     socketProtocol,
     audit: UNSIGNED,
     spend: {

@@ -29,6 +29,7 @@ import { D1PriceOverrides } from "#adapters/prices/d1-price-overrides.ts";
 import { PriceTable } from "#adapters/prices/price-table.ts";
 import { ExportWriter } from "#audit/export-writer.ts";
 import { toJwk } from "#audit/key-set.ts";
+import { D1RunIndex } from "#adapters/run-index/d1-run-index.ts";
 import { TenantPriceList } from "#adapters/prices/tenant-price-list.ts";
 import { D1SpendStore } from "#adapters/spend/d1-spend.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
@@ -96,6 +97,7 @@ export function composeThread(
     keys: new D1KeyStore(env.DB),
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),
+    runIndex: new D1RunIndex(env.DB),
     spend: new D1SpendStore(env.DB),
     metrics: new D1MetricsStore(env.DB),
     versions: new D1AgentVersions(env.DB),
@@ -152,6 +154,7 @@ export function composeApp(
     subjects: composeSubjects(env),
     directory: new D1Directory(env.DB),
     inbox: new D1ApprovalInbox(env.DB),
+    runIndex: new D1RunIndex(env.DB),
     versions,
     ledgers: composeLedgers(env),
     spend: new D1SpendStore(env.DB),
@@ -174,6 +177,7 @@ export function composeApp(
       clock,
     }),
     keySet: { keys: signing.keys.map(toJwk) },
+    signer: signing.signer,
     clock,
     ids: new RandomIds(),
     hasher,

@@ -70,7 +70,7 @@ export function decide(
   caller: Caller,
   request: { readonly decision: DecideApproval; readonly idempotencyKey: string | null },
 ): Reply<ApprovalView> {
-  const { approvalId, decision, comment, answer } = request.decision;
+  const { approvalId, decision, comment, answer, messageId = null } = request.decision;
   const before = readApproval(host, approvalId);
   const allowed = mayDecide(host, caller, before.ok ? before.value.kind : null);
   if (!allowed.ok) return allowed;
@@ -82,7 +82,7 @@ export function decide(
   if (misfit !== null) return err(misfit);
   const reply = host.submit(
     caller,
-    { type: "decide_approval", ...body, at: host.now },
+    { type: "decide_approval", ...body, messageId, at: host.now },
     { idempotencyKey: request.idempotencyKey, body },
   );
   if (reply.ok) return readApproval(host, approvalId);

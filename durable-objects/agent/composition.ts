@@ -17,6 +17,7 @@ import type { MetricsStore } from "#ports/metrics.ts";
 import type { ModelDirectory } from "#ports/model.ts";
 import type { TenantPrices } from "#ports/prices.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
+import type { RunIndex } from "#ports/run-index.ts";
 import type { SpendStore } from "#ports/spend.ts";
 import type { SocketProtocol } from "#ports/socket-protocol.ts";
 import type { HookFactory } from "#runner/gate-hooks.ts";
@@ -39,6 +40,7 @@ export interface ThreadComposition {
   readonly keys: Pick<KeyStore, "findById">;
   readonly directory: Directory;
   readonly inbox: ApprovalInbox;
+  readonly runIndex: RunIndex;
   readonly spend: SpendStore;
   readonly metrics: MetricsStore;
   readonly versions: Pick<AgentVersions, "promoted">;

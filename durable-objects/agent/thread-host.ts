@@ -55,9 +55,11 @@ import {
 import { readProgress } from "./erasure/erasure-progress.ts";
 import { ErasureWork } from "./erasure/erasure-work.ts";
 import { metricsConsumer } from "./outbox-metrics.ts";
+import { runIndexConsumer } from "./outbox-runs.ts";
 import { checkSpend, spendConsumer } from "./outbox-spend.ts";
 import { ledgerConsumer } from "./leases.ts";
 import { applyRetention, forgetPruned, isAtRest } from "./retention.ts";
+import { statusOf } from "./thread-reader.ts";
 import { replyWith, toFailure, UNAVAILABLE } from "./refusals.ts";
 
 export interface CommandRequest {
@@ -212,7 +214,7 @@ export class ThreadHost {
    */
   async drainOutbox(): Promise<boolean> {
     if (!this.log.mode.writable) return false;
-    const { directory, archive, inbox, audit, clock, spend, metrics } = this.#composition;
+    const { directory, archive, inbox, audit, clock, spend, metrics, runIndex } = this.#composition;
     const owner = this.runtime.state.owner ?? "";
     const { logId } = this.log;
     const conflict = (message: string): void =>
@@ -225,6 +227,7 @@ export class ThreadHost {
       spendConsumer({ ...this.address, owner }, logId, spend),
       this.#ledgerConsumer(),
       metricsConsumer(this.address, logId, metrics),
+      runIndexConsumer({ ...this.address, owner }, runIndex, (run) => statusOf(this, run)),
     ]);
   }
 

@@ -7,6 +7,7 @@ import type {
   Page,
   PageRequest,
   Reply,
+  RunStatus,
   RunView,
   StreamCursor,
   ThreadView,
@@ -80,6 +81,12 @@ function withAnswer(host: ThreadHost, run: RunView): RunView {
   const { text, output, loop = null } = event.payload;
   const message = loop === null ? ended.message : loopNotice(loop);
   return { ...ended, text, output, loop, message };
+}
+
+/** Null where there is no such run. */
+export function statusOf(host: ThreadHost, runId: string): RunStatus | null {
+  const run = host.runs.get(runId);
+  return run === null ? null : withWaiting(host, run).status;
 }
 
 /** Only people move it: nothing of that is stored, because it follows from the step at hand. */

@@ -55,6 +55,8 @@ export interface AgentSpec<Tools extends readonly Tool[] = readonly Tool[], Outp
   readonly contextTokens?: number;
   /** Default 2. */
   readonly maxRepairs?: number;
+  /** Over A2A: whether a call that waits is answered with a message where the agent says words alone. Default `task`. */
+  readonly replies?: "task" | "message";
   /** How much history its threads keep, where heads are signed; default all. What a thread still uses always stays. */
   readonly retention?: { readonly maxAgeDays?: number; readonly maxEvents?: number };
   /** What the agent does by itself, in each tenant's thread `main` once there is one; by name. Default nothing. */
@@ -93,6 +95,7 @@ export function defineAgent<const Tools extends readonly Tool[], Output = null>(
     tools: [...tools.values()].map(toToolPin),
     maxRepairs: spec.maxRepairs ?? DEFAULT_MAX_REPAIRS,
     ...(spec.loop === undefined ? {} : { loop: spec.loop }),
+    ...(spec.replies === "message" ? { replies: spec.replies } : {}),
   };
   assertCounts(manifest);
   return { manifest, tools, ...toOutput(spec), ...toRetention(spec), ...toSchedules(spec) };

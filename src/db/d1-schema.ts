@@ -57,6 +57,28 @@ export const agentVersions = sqliteTable(
 );
 
 /** The inbox: which calls wait for a person. What they would do is in the thread's log. */
+/** Ids, status and times of runs: what is listed over all threads. */
+export const runIndex = sqliteTable(
+  "run_index",
+  {
+    tenant: text("tenant").notNull(),
+    run: text("run").notNull(),
+    agent: text("agent").notNull(),
+    thread: text("thread").notNull(),
+    owner: text("owner").notNull(),
+    status: text("status", {
+      enum: ["queued", "running", "waiting", "completed", "failed", "cancelled"],
+    }).notNull(),
+    at: integer("at").notNull(),
+    seq: integer("seq").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenant, table.run] }),
+    index("run_index_by_owner").on(table.tenant, table.agent, table.owner, table.at),
+    index("run_index_by_tenant").on(table.tenant, table.agent, table.at),
+  ],
+);
+
 export const approvals = sqliteTable(
   "approvals",
   {

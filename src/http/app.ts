@@ -13,11 +13,14 @@ import { ThreadAccess } from "#auth/thread-access.ts";
 import { RateLimits, type Rates } from "#auth/rate-limits.ts";
 import { SocketTickets } from "#auth/socket-tickets.ts";
 import type { RequestLog } from "#observability/request-log.ts";
+import type { CardDeps } from "#protocols/a2a/card.ts";
+import type { A2aDeps } from "#protocols/a2a/serve.ts";
 import type { RestDeps, RestEnv } from "#protocols/rest/context.ts";
 import { refuse } from "#protocols/rest/context.ts";
 import { failure, rateLimited } from "#protocols/rest/errors.ts";
 import { createOpenAiApi } from "#protocols/openai/routes.ts";
 import { createRestApi } from "#protocols/rest/routes.ts";
+import { mountA2a, mountCards } from "./a2a.ts";
 import { mountAgUi } from "./ag-ui.ts";
 import { mountMcp } from "./mcp.ts";
 import { mountPage, ownHeaders } from "./page.ts";
@@ -30,6 +33,8 @@ export interface AppDeps
   extends
     AuthDeps,
     ThreadAccessDeps,
+    Pick<A2aDeps, "runIndex">,
+    Pick<CardDeps, "signer">,
     Pick<
       RestDeps,
       | "agents"
@@ -105,6 +110,8 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
   app.route("/openai/v1", openai);
   app.use("/ag-ui/*", requirePrincipal(authenticate, limits));
   mountAgUi(app, { ...deps, threads, limits });
+  mountCards(app, deps);
+  mountA2a(app, { ...deps, threads, limits }, requirePrincipal(authenticate, limits));
   mountMcp(app, { ...deps, threads, limits }, requirePrincipal(authenticate, limits));
   mountSockets(app, { ...deps, threads, tickets, authenticate, deferTo, limits });
   app.notFound((c) => refuse(c, failure("not_found")));

@@ -29,7 +29,7 @@ const DECISIONS = { approve: "approved", deny: "denied", answer: "answered" } as
 
 export function decideApproval(
   { run }: ThreadState,
-  { approvalId, decision, comment, answer, at }: CommandOf<"decide_approval">,
+  { approvalId, decision, comment, answer, messageId, at }: CommandOf<"decide_approval">,
   { actor = null }: EventScope,
 ): Decided {
   const open = run === null ? null : findOpen(run, approvalId);
@@ -39,7 +39,7 @@ export function decideApproval(
   const yes = open.kind === "question" ? "answer" : "approve";
   if (decision !== "deny" && decision !== yes)
     return err({ reason: "decision_misfit", kind: open.kind });
-  const said = { comment, answer: decision === "answer" ? answer : null };
+  const said = { comment, answer: decision === "answer" ? answer : null, messageId };
   const draft = decisionDraft(run, open, { decision: DECISIONS[decision], actor, ...said });
   return ok({ drafts: [draft], receipt: { ...RECORDED, runId: run.runId } });
 }

@@ -64,13 +64,15 @@ export function decisionDraft(
     readonly actor: string | null;
     readonly comment?: string | null;
     readonly answer?: Json;
+    readonly messageId?: string | null;
   },
 ): ThreadDraft {
-  const { decision, actor, comment = null, answer = null } = said;
+  const { decision, actor, comment = null, answer = null, messageId = null } = said;
+  const named = messageId === null ? {} : { messageId };
   const { approvalId } = approval;
   const step = callId === null ? run.step + 1 : run.step;
   const scope = { ...runScope(run), step, call: callId, cause: approvalId, actor };
-  return { type: "approval.decided", payload: { decision, comment, answer }, scope };
+  return { type: "approval.decided", payload: { decision, comment, answer, ...named }, scope };
 }
 
 /** The runtime's own decision about a call that waits: its time is over, or its run. */

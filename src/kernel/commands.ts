@@ -71,6 +71,7 @@ export type ThreadCommand =
       readonly decision: DecisionVerb;
       readonly comment: string | null;
       readonly answer: Json;
+      readonly messageId: string | null;
       /** Epoch ms: after `expiresAt` nothing is approved, even where the expiry is not recorded yet. */
       readonly at: number;
     }

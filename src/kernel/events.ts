@@ -309,6 +309,8 @@ export interface ThreadEvents extends LeaseEvents, ScheduleEvents {
     readonly decision: ApprovalDecision;
     readonly comment: string | null;
     readonly answer: Json;
+    /** The decider's own id of the message that decided. Absent: it has none. */
+    readonly messageId?: string;
   };
   /** A later attempt to decide: recorded, changes nothing. Header as of `approval.decided`. */
   readonly "approval.refused": {

@@ -56,6 +56,8 @@ export interface AgentManifest {
   readonly tools: readonly ToolPin[];
   /** Absent, or absent in it: the defaults. */
   readonly loop?: Partial<LoopLimits>;
+  /** Over A2A, an answer in words alone to a call that waits for it is a message. Absent: a task, as every other. */
+  readonly replies?: "message";
   /** Re-asks of a structured answer that does not fit its schema. */
   readonly maxRepairs: number;
 }

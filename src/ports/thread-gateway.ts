@@ -206,6 +206,8 @@ export interface DecideApproval {
   readonly comment: string | null;
   /** For `answer` only, else null. */
   readonly answer: Json;
+  /** Client's own id of the message that decides, where there is one. */
+  readonly messageId?: string | null;
 }
 export interface FileUpload {
   readonly path: string;

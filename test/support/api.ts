@@ -12,6 +12,7 @@ import agentVersionsSql from "../../migrations/d1/0002_agent_versions.sql?raw";
 import anchorsSql from "../../migrations/d1/0003_anchors.sql?raw";
 import spendSql from "../../migrations/d1/0004_spend.sql?raw";
 import metricsSql from "../../migrations/d1/0005_metrics.sql?raw";
+import runIndexSql from "../../migrations/d1/0006_run_index.sql?raw";
 
 interface ApiEnv {
   readonly DB: D1Database;
@@ -134,7 +135,7 @@ async function createTables(database: D1Database): Promise<void> {
     .first();
   if (present !== null) return;
   const statements =
-    `${directorySql}${approvalsSql}${agentVersionsSql}${anchorsSql}${spendSql}${metricsSql}`
+    `${directorySql}${approvalsSql}${agentVersionsSql}${anchorsSql}${spendSql}${metricsSql}${runIndexSql}`
       .split(";")
       .map((statement) => statement.trim())
       .filter((statement) => statement !== "");

@@ -43,6 +43,13 @@ export async function startBundled(): Promise<BundledServer> {
       bindings: {
         HOLDFAST_TOKEN_SECRET: "a secret of tests that is long enough",
         HOLDFAST_ALLOWED_ORIGINS: "https://app.example.com",
+        // The key of RFC 8037, appendix A.
+        HOLDFAST_SIGNING_KEY: JSON.stringify({
+          kty: "OKP",
+          crv: "Ed25519",
+          d: "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",
+          x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+        }),
         // Tests poll faster than any client.
         HOLDFAST_REQUESTS_PER_MINUTE: "0",
         HOLDFAST_RUNS_PER_MINUTE: "0",

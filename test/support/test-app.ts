@@ -23,6 +23,7 @@ import { FakeGateway } from "./fake-gateway.ts";
 import { FakeSubjects } from "./fake-subjects.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryApprovalInbox } from "./memory-approval-inbox.ts";
+import { MemoryRunIndex } from "./memory-run-index.ts";
 import { MemoryDirectory } from "./memory-directory.ts";
 import { MemoryKeyStore } from "./memory-key-store.ts";
 import { NodeLedger } from "./node-ledger.ts";
@@ -67,6 +68,7 @@ export function createTestApp(
   const subjects = new FakeSubjects();
   const directory = new MemoryDirectory();
   const inbox = new MemoryApprovalInbox();
+  const runIndex = new MemoryRunIndex();
   const keys = new MemoryKeyStore();
   const clock = new ManualClock();
   const hasher = new NodeHasher();
@@ -89,6 +91,7 @@ export function createTestApp(
     subjects,
     directory,
     inbox,
+    runIndex,
     versions,
     ledgers,
     spend,
@@ -104,6 +107,7 @@ export function createTestApp(
     agents: [{ definition: "d".repeat(64), manifest: MANIFEST }],
     auditExport: new ExportWriter({ anchors, signer: null, keys: [], hasher, clock }),
     keySet: { keys: [] },
+    signer: null,
     assets: null,
     allowedOrigins: ["https://app.example.com"],
     rates,
@@ -161,6 +165,7 @@ export function createTestApp(
     subjects,
     directory,
     inbox,
+    runIndex,
     versions,
     spend,
     metrics,

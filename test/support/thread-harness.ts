@@ -182,7 +182,7 @@ export class ThreadHarness {
     const { comment = null, answer = null } = said;
     const at = this.clock.now();
     return this.runtime.submit(
-      { type: "decide_approval", approvalId, decision, comment, answer, at },
+      { type: "decide_approval", approvalId, decision, comment, answer, messageId: null, at },
       {
         actor: "usr_1",
         idempotencyKey: null,

@@ -47,7 +47,13 @@ export type TurnItem =
     }
   /** Any other event of the run, and each change of the shared state. */
   | { readonly type: "event"; readonly event: EventView; readonly cursor: StreamCursor }
-  | { readonly type: "end"; readonly end: TurnEnd; readonly cursor: StreamCursor };
+  | {
+      readonly type: "end";
+      readonly end: TurnEnd;
+      /** Of the run's last event; null where the turn ends and the run does not. */
+      readonly at: number | null;
+      readonly cursor: StreamCursor;
+    };
 
 export interface TurnStart {
   readonly runId: string;
@@ -59,24 +65,55 @@ export interface TurnStart {
   readonly whole: boolean;
 }
 
-export interface OpenTurn {
-  readonly items: AsyncGenerator<TurnItem, void, undefined>;
+export interface OpenTurn<Item = TurnItem> {
+  readonly items: AsyncGenerator<Item, void, undefined>;
   /** Whoever reads has left: ends the read that is under way. The run goes on. */
   close(): Promise<void>;
 }
 
+/** What a subscription tells beside a turn: it goes on over waits, to the end of the run. */
+export type SubscriptionItem =
+  | TurnItem
+  | {
+      readonly type: "waiting";
+      readonly calls: readonly WaitingCall[];
+      readonly cursor: StreamCursor;
+    }
+  /** What was told before is how the run stood; what follows is new. A wait that holds now was told right before. */
+  | { readonly type: "caught_up"; readonly cursor: StreamCursor };
+
 export function openTurn(frames: ReadableStream<Uint8Array>, start: TurnStart): OpenTurn {
+  const { items, close } = open(frames, new Turn(start, false));
+  return { items: turnItems(items), close };
+}
+
+/** A whole run, from its beginning to its end. */
+export function openSubscription(
+  frames: ReadableStream<Uint8Array>,
+  start: Pick<TurnStart, "runId" | "from">,
+): OpenTurn<SubscriptionItem> {
+  return open(frames, new Turn({ ...start, follow: true, whole: true }, true));
+}
+
+function open(frames: ReadableStream<Uint8Array>, turn: Turn): OpenTurn<SubscriptionItem> {
   const lines = new FrameLines(frames);
   // The stream may be at its end already, or gone with its object.
   const close = async (): Promise<void> => lines.cancel("the turn is over").catch(() => undefined);
-  return { items: readItems(lines, new Turn(start), close), close };
+  return { items: readItems(lines, turn, close), close };
+}
+
+async function* turnItems(
+  items: AsyncIterable<SubscriptionItem>,
+): AsyncGenerator<TurnItem, void, undefined> {
+  for await (const item of items)
+    if (item.type !== "waiting" && item.type !== "caught_up") yield item;
 }
 
 async function* readItems(
   lines: FrameLines,
   turn: Turn,
   close: () => Promise<void>,
-): AsyncGenerator<TurnItem, void, undefined> {
+): AsyncGenerator<SubscriptionItem, void, undefined> {
   try {
     for (;;) {
       const line = await lines.next();
@@ -114,6 +151,7 @@ type CallPlace =
 class Turn {
   readonly #runId: string;
   readonly #follow: boolean;
+  readonly #subscription: boolean;
   /** While true, a decision may already be in the log, so a wait is not yet an end. */
   #replaying: boolean;
   #cursor: StreamCursor;
@@ -123,18 +161,19 @@ class Turn {
   #asked: WaitingCall | null = null;
   #given: { step: number; length: number } = { step: 0, length: 0 };
 
-  constructor({ runId, from, follow, whole }: TurnStart) {
+  constructor({ runId, from, follow, whole }: TurnStart, subscription: boolean) {
     this.#runId = runId;
+    this.#subscription = subscription;
     this.#follow = follow;
     this.#replaying = whole;
     this.#cursor = from;
   }
 
-  broken(): TurnItem {
-    return { type: "end", end: { type: "broken" }, cursor: this.#cursor };
+  broken(): SubscriptionItem {
+    return { type: "end", end: { type: "broken" }, at: null, cursor: this.#cursor };
   }
 
-  read(frame: StreamFrame): readonly TurnItem[] {
+  read(frame: StreamFrame): readonly SubscriptionItem[] {
     this.#cursor = frame.cursor;
     if (frame.type === "caught_up") return this.#caughtUp();
     if (frame.type === "event") return this.#event(frame.event);
@@ -143,27 +182,28 @@ class Turn {
     return this.#discard(frame.step);
   }
 
-  #caughtUp(): readonly TurnItem[] {
+  #caughtUp(): readonly SubscriptionItem[] {
     this.#replaying = false;
     const paused = this.#pause();
+    if (this.#subscription) return [...paused, { type: "caught_up", cursor: this.#cursor }];
     if (this.#follow || paused.length > 0) return paused;
-    return [{ type: "end", end: { type: "running" }, cursor: this.#cursor }];
+    return [{ type: "end", end: { type: "running" }, at: null, cursor: this.#cursor }];
   }
 
-  #discard(step: number): readonly TurnItem[] {
+  #discard(step: number): readonly SubscriptionItem[] {
     const isVoid = this.#given.step === step && this.#given.length > 0;
     this.#given = { step, length: 0 };
     return isVoid ? [{ type: "discard", step, cursor: this.#cursor }] : [];
   }
 
-  #text(step: number, text: string): readonly TurnItem[] {
+  #text(step: number, text: string): readonly SubscriptionItem[] {
     if (text === "") return [];
     const before = this.#given.step === step ? this.#given.length : 0;
     this.#given = { step, length: before + text.length };
     return [{ type: "text", step, text, cursor: this.#cursor }];
   }
 
-  #event(event: EventView): readonly TurnItem[] {
+  #event(event: EventView): readonly SubscriptionItem[] {
     const { header } = event;
     // The thread's shared state belongs to no run, and whoever follows one sees it change.
     if (header.type === "state.set") return [{ type: "event", event, cursor: this.#cursor }];
@@ -183,13 +223,16 @@ class Turn {
       case "run.completed":
       case "run.failed":
       case "run.cancelled":
-        return [this.#end(header.type, payload)];
+        return [this.#end(header.type, { at: header.at, payload })];
       default:
         return [{ type: "event", event, cursor: this.#cursor }];
     }
   }
 
-  #answered(step: number, answer: ThreadEvents["model.answered"] | null): readonly TurnItem[] {
+  #answered(
+    step: number,
+    answer: ThreadEvents["model.answered"] | null,
+  ): readonly SubscriptionItem[] {
     const parts = answer?.parts ?? [];
     const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
     const given = this.#given.step === step ? this.#given.length : 0;
@@ -200,7 +243,7 @@ class Turn {
     return [...rest, { type: "answered", step, answer, cursor: this.#cursor }];
   }
 
-  #closed(event: EventView): readonly TurnItem[] {
+  #closed(event: EventView): readonly SubscriptionItem[] {
     this.#calls.delete(event.header.call ?? "");
     return [{ type: "event", event, cursor: this.#cursor }, ...this.#pause()];
   }
@@ -208,7 +251,7 @@ class Turn {
   #waiting(
     event: EventView,
     payload: ThreadEvents["approval.requested"] | null,
-  ): readonly TurnItem[] {
+  ): readonly SubscriptionItem[] {
     const callId = event.header.call ?? "";
     if (payload?.budget !== undefined) this.#asked = toAsked(event.header.id, payload);
     const place = this.#calls.get(callId);
@@ -226,7 +269,7 @@ class Turn {
     return [{ type: "event", event, cursor: this.#cursor }, ...this.#pause()];
   }
 
-  #decided(event: EventView): readonly TurnItem[] {
+  #decided(event: EventView): readonly SubscriptionItem[] {
     if (this.#asked?.approvalId === event.header.cause) this.#asked = null;
     for (const [callId, place] of this.#calls) {
       if (place.state === "waiting" && place.call.approvalId === event.header.cause)
@@ -236,26 +279,32 @@ class Turn {
   }
 
   /** Nothing but a decision moves the run: each call of the step that is not closed waits. */
-  #pause(): readonly TurnItem[] {
+  #pause(): readonly SubscriptionItem[] {
     if (this.#replaying) return [];
-    if (this.#asked !== null)
-      return [
-        { type: "end", end: { type: "waiting", calls: [this.#asked] }, cursor: this.#cursor },
-      ];
+    if (this.#asked !== null) return this.#paused([this.#asked]);
     const places = [...this.#calls.values()];
     const calls = places.flatMap((place) => (place.state === "waiting" ? [place.call] : []));
-    if (calls.length === 0 || calls.length < places.length) return [];
-    return [{ type: "end", end: { type: "waiting", calls }, cursor: this.#cursor }];
+    return calls.length === 0 || calls.length < places.length ? [] : this.#paused(calls);
   }
 
-  #end(type: Ended, payload: never): TurnItem {
+  #paused(calls: readonly WaitingCall[]): readonly SubscriptionItem[] {
+    const cursor = this.#cursor;
+    return this.#subscription
+      ? [{ type: "waiting", calls, cursor }]
+      : [{ type: "end", end: { type: "waiting", calls }, at: null, cursor }];
+  }
+
+  #end(
+    type: Ended,
+    { at, payload }: { readonly at: number; readonly payload: never },
+  ): SubscriptionItem {
     const end: TurnEnd =
       type === "run.completed"
         ? { type: "completed", payload }
         : type === "run.failed"
           ? { type: "failed", payload }
           : { type: "cancelled", payload };
-    return { type: "end", end, cursor: this.#cursor };
+    return { type: "end", end, at, cursor: this.#cursor };
   }
 }
 

@@ -1,38 +1,12 @@
 /** Headers under which a workspace file is served. */
+import { contentTypeOf, isInline, toName } from "#protocols/common/content-types.ts";
 import type { FileStat } from "#ports/workspace.ts";
 
-/** Types that a browser shows without running anything. All others are downloads, html, svg and xml above all. */
-const INLINE: ReadonlyMap<string, string> = new Map([
-  ["txt", "text/plain; charset=utf-8"],
-  ["log", "text/plain; charset=utf-8"],
-  ["md", "text/markdown; charset=utf-8"],
-  ["csv", "text/csv; charset=utf-8"],
-  ["tsv", "text/tab-separated-values; charset=utf-8"],
-  ["json", "application/json"],
-  ["jsonl", "application/jsonl"],
-  ["png", "image/png"],
-  ["jpg", "image/jpeg"],
-  ["jpeg", "image/jpeg"],
-  ["gif", "image/gif"],
-  ["webp", "image/webp"],
-]);
-const DOWNLOAD: ReadonlyMap<string, string> = new Map([
-  ["html", "text/html; charset=utf-8"],
-  ["htm", "text/html; charset=utf-8"],
-  ["svg", "image/svg+xml"],
-  ["xml", "application/xml"],
-  ["pdf", "application/pdf"],
-  ["js", "text/javascript; charset=utf-8"],
-  ["zip", "application/zip"],
-]);
-
 export function fileHeaders(stat: FileStat): { readonly [name: string]: string } {
-  const name = stat.path.slice(stat.path.lastIndexOf("/") + 1);
-  const extension = name.includes(".") ? name.slice(name.lastIndexOf(".") + 1).toLowerCase() : "";
-  const inline = INLINE.get(extension);
-  const disposition = inline === undefined ? "attachment" : "inline";
+  const name = toName(stat.path);
+  const disposition = isInline(stat.path) ? "inline" : "attachment";
   return {
-    "content-type": inline ?? DOWNLOAD.get(extension) ?? "application/octet-stream",
+    "content-type": contentTypeOf(stat.path),
     "content-disposition": `${disposition}; filename*=UTF-8''${encodeFileName(name)}`,
     "content-security-policy": "sandbox; default-src 'none'",
     "x-content-type-options": "nosniff",
