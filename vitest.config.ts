@@ -71,6 +71,17 @@ export default defineConfig({
         },
       },
       {
+        // What needs packages of its own: `npm run test:kits` installs them first.
+        test: {
+          name: "kits",
+          globalSetup: ["test/support/bundle-once.ts"],
+          include: ["test/kits/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
+        },
+      },
+      {
         // The page in Chromium; `npm run test:browser` looks for the browser first.
         test: {
           name: "browser",

@@ -13,6 +13,16 @@ function packagesOf(file) {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).packages : null;
 }
 
+/** Brings a folder with a lock file of its own to what that says; null, or why not. */
+export async function installFolder(folder) {
+  const wanted = packagesOf(join(folder, "package-lock.json"));
+  const present = packagesOf(join(folder, "node_modules/.package-lock.json"));
+  if (installReason(wanted, present) === null) return null;
+  const flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
+  const { code, output } = await run(...npm(["ci", ...flags, "--prefix", folder]));
+  return code === 0 ? null : (output.trim().split("\n").at(-1) ?? `npm ended with ${code}`);
+}
+
 /** Packages of bench/, which only its comparison needs. */
 export async function ensureBenchInstalled() {
   const bench = join(ROOT, "bench");

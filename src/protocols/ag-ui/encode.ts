@@ -27,11 +27,21 @@ export interface RunFrame {
   readonly seq: number;
   /** As it was before the run is read; null for none. */
   readonly state: Json;
+  /** As `seenText` has it. Absent: the reader saw nothing before. */
+  readonly seen?: number | null;
 }
 
 /** Places within one event of the log; beyond it the characters of a text are numbered alike. */
 const PER_EVENT = 10_000_000;
 const LAST = PER_EVENT - 1;
+/** Place of a text's first event, within the event that asked for it. */
+const TEXT_BEGUN = 9;
+
+/** Seq of the `model.requested` whose text a reader was in the middle of; null where it was not. */
+export function seenText(after: number): number | null {
+  const place = after % PER_EVENT;
+  return place >= TEXT_BEGUN && place < LAST ? Math.floor(after / PER_EVENT) : null;
+}
 
 export class RunWriter {
   readonly #frame: RunFrame;
@@ -84,7 +94,7 @@ export class RunWriter {
     const id = this.#messageId();
     this.#text = { id, seq: this.#seq, length: 0 };
     const event: AgUiEvent = { type: "TEXT_MESSAGE_START", messageId: id, role: "assistant" };
-    return [{ number: this.#seq * PER_EVENT + 9, event }];
+    return [{ number: this.#seq * PER_EVENT + TEXT_BEGUN, event }];
   }
 
   #messageId(): string {
@@ -121,12 +131,19 @@ export class RunWriter {
   #requested(seq: number, step: number): readonly Numbered[] {
     this.#seq = seq;
     this.#attempt += 1;
-    if (step === this.#step) return [];
+    if (step === this.#step) return this.#takeUp(seq);
     const events: AgUiEvent[] = this.#stepEnd();
     this.#step = step;
     this.#attempt = 1;
     events.push({ type: "STEP_STARTED", stepName: `step ${step}` });
+    this.#takeUp(seq);
     return numbered(seq * PER_EVENT, events);
+  }
+
+  /** Open already, for who saw it begin; its text may be gone with the process that had it. */
+  #takeUp(seq: number): readonly Numbered[] {
+    if (seq === this.#frame.seen) this.#text = { id: this.#messageId(), seq, length: 0 };
+    return [];
   }
 
   #stepEnd(): AgUiEvent[] {
@@ -182,7 +199,9 @@ export class RunWriter {
 
   #end(end: TurnEnd, seq: number): readonly Numbered[] {
     const { threadId, runId } = this.#frame;
-    const closing = [...this.#closeText(), ...this.#stepEnd()];
+    // What is open stays open: the stream is read on from here, and its end closes it once.
+    const broken = end.type === "running" || end.type === "broken";
+    const closing = broken ? [] : [...this.#closeText(), ...this.#stepEnd()];
     const finished = { type: "RUN_FINISHED", threadId, runId, usage: this.#usage };
     const last = (event: AgUiEvent): readonly Numbered[] => [
       ...numbered(seq * PER_EVENT + 100, closing),
@@ -205,13 +224,18 @@ export class RunWriter {
       }
       case "running":
       case "broken":
-        return last({ type: "RUN_ERROR", code: "stream_incomplete", message: BROKEN });
+        return last({ type: "RUN_ERROR", code: CUT, message: BROKEN });
     }
   }
 }
 
+const CUT = "stream_incomplete";
 const BROKEN =
   "The stream was cut off; the run goes on. Read it again with the id of the last event.";
+
+export function isBrokenOff({ event }: Numbered): boolean {
+  return event.type === "RUN_ERROR" && event["code"] === CUT;
+}
 
 /** Of the events behind `after`, what the client has not seen of each. */
 export function behind({ number, event }: Numbered, after: number): Numbered | null {

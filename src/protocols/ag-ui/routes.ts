@@ -25,7 +25,7 @@ import { isMessageId, isRunId, isThreadId, type AgentName } from "#shared/ids.ts
 import { canonicalJson } from "#shared/json.ts";
 import { err, ok, type Result } from "#shared/result.ts";
 import { isYes, planRun, type GivenAnswer, type RunPlan } from "./decode.ts";
-import { behind, RunWriter, toBlock, type RunFrame } from "./encode.ts";
+import { behind, isBrokenOff, RunWriter, seenText, toBlock, type RunFrame } from "./encode.ts";
 import { refuseRun, toInvalid } from "./errors.ts";
 import { RunInput } from "./wire.ts";
 
@@ -217,7 +217,7 @@ function needs(scope: Scope): Failure {
 async function serve(
   { deps, principal, requestId }: AgUiCall,
   place: ThreadPlace,
-  read: Omit<RunFrame, "state"> & { readonly after: number },
+  read: Omit<RunFrame, "state" | "seen"> & { readonly after: number },
 ): Promise<Response> {
   const caller = toCaller(principal);
   const stub = deps.threads.stub(caller, place);
@@ -226,10 +226,11 @@ async function serve(
   const from = { seq: read.seq, attempt: 0, offset: 0 };
   const frames = await stub.stream(caller, { from, runId: read.run, deltas: true });
   if (!frames.ok) return refuseRun(frames.error, requestId);
-  const turn = openTurn(frames.value, { runId: read.run, from, follow: true, whole: true });
+  const seen = seenText(read.after);
+  const turn = openTurn(frames.value, { runId: read.run, from, follow: true, whole: true, seen });
   // A client that comes back has a state that nobody here knows: the next change tells it whole.
   const state = read.after < 0 ? view.value.state : null;
-  const writer = new RunWriter({ ...read, state });
+  const writer = new RunWriter({ ...read, state, seen });
   const body = toSse(toBlocks(turn, writer, read.after), async () => turn.close());
   const headers = { ...SSE_HEADERS, "x-holdfast-thread": place.thread, "x-holdfast-run": read.run };
   return new Response(body, { headers });
@@ -240,10 +241,14 @@ async function* toBlocks(
   writer: RunWriter,
   after: number,
 ): AsyncGenerator<string, void, undefined> {
+  let told = after;
   const unseen = function* (items: ReturnType<RunWriter["read"]>): Generator<string> {
     for (const item of items) {
-      const left = behind(item, after);
-      if (left !== null) yield toBlock(left);
+      // That it broke off has no place in the log: whoever goes on from here misses nothing.
+      const left = isBrokenOff(item) ? { ...item, number: told } : behind(item, after);
+      if (left === null) continue;
+      told = left.number;
+      yield toBlock(left);
     }
   };
   yield* unseen(writer.begin());

@@ -63,6 +63,11 @@ export interface TurnStart {
   readonly follow: boolean;
   /** The whole run: a wait that is over is part of what is told. Otherwise the first wait ends the turn. */
   readonly whole: boolean;
+  /**
+   * Seq of the `model.requested` whose text the reader has seen some of before, elsewhere: that text may be gone with its
+   * process, and is void all the same when the model begins again. Null or absent: none.
+   */
+  readonly seen?: number | null;
 }
 
 export interface OpenTurn<Item = TurnItem> {
@@ -160,8 +165,12 @@ class Turn {
   /** More of a budget is asked for: shown like a call, because that is what these protocols can show. */
   #asked: WaitingCall | null = null;
   #given: { step: number; length: number } = { step: 0, length: 0 };
+  readonly #seen: number | null;
+  /** The step whose text the reader has some of, though it was not given here. */
+  #seenStep: number | null = null;
 
-  constructor({ runId, from, follow, whole }: TurnStart, subscription: boolean) {
+  constructor({ runId, from, follow, whole, seen = null }: TurnStart, subscription: boolean) {
+    this.#seen = seen;
     this.#runId = runId;
     this.#subscription = subscription;
     this.#follow = follow;
@@ -191,7 +200,8 @@ class Turn {
   }
 
   #discard(step: number): readonly SubscriptionItem[] {
-    const isVoid = this.#given.step === step && this.#given.length > 0;
+    const isVoid = this.#seenStep === step || (this.#given.step === step && this.#given.length > 0);
+    this.#seenStep = null;
     this.#given = { step, length: 0 };
     return isVoid ? [{ type: "discard", step, cursor: this.#cursor }] : [];
   }
@@ -211,6 +221,9 @@ class Turn {
     // The catalogue names the shape of each type's payload; an erased one is null.
     const payload = event.payload as never;
     switch (header.type) {
+      case "model.requested":
+        if (header.seq === this.#seen) this.#seenStep = header.step;
+        return [{ type: "event", event, cursor: this.#cursor }];
       case "model.answered":
         return this.#answered(header.step ?? 0, payload);
       case "tool.finished":

@@ -139,7 +139,7 @@ function toAnswer(answer: Json, asked: ApprovalView | undefined): Json {
 export async function follow(
   { deps, principal }: OpenAiCall,
   place: ResponsePlace,
-  live: boolean,
+  { live, seen }: { readonly live: boolean; readonly seen: number | null },
 ): Promise<Result<OpenTurn, Refused>> {
   const caller = toCaller(principal);
   const from = { seq: place.seq, attempt: 0, offset: 0 };
@@ -148,5 +148,6 @@ export async function follow(
   const frames = await stub.stream(caller, options);
   if (!frames.ok) return err(toRefused(frames.error));
   // A response ends where it asked for something, whatever was answered since: what follows is another response.
-  return ok(openTurn(frames.value, { runId: place.run, from, follow: live, whole: false }));
+  const start = { runId: place.run, from, follow: live, whole: false, seen };
+  return ok(openTurn(frames.value, start));
 }

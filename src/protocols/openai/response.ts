@@ -6,6 +6,7 @@
  * another item takes its place; the last event holds the whole response, which is what counts.
  */
 import type { TurnEnd, TurnItem, WaitingCall } from "#protocols/common/turn.ts";
+import type { EventHeader } from "#ports/event-log.ts";
 import type { Json } from "#shared/json.ts";
 import { CANCELLED, CUT_OFF, fromFailedRun, type OpenAiError } from "./errors.ts";
 import { toCallId, toResponseId, type ResponsePlace } from "./ids.ts";
@@ -31,6 +32,8 @@ interface Built {
 /** Places within one event of the log. Beyond it the characters of a step are numbered alike. */
 const PER_EVENT = 10_000_000;
 const LAST = PER_EVENT - 1;
+/** Place of a text's first event, within the event that asked for it. */
+const TEXT_BEGUN = 8;
 
 interface Event {
   readonly number: number;
@@ -43,14 +46,25 @@ export async function* toEvents(
   frame: ResponseFrame,
   startingAfter: number,
 ): AsyncGenerator<string, void, undefined> {
-  const writer = new Writer(frame);
+  const writer = new Writer(frame, seenText(startingAfter));
+  let told = startingAfter;
   for (const event of writer.begin()) if (event.number > startingAfter) yield toBlock(event);
   for await (const item of items) {
     for (const event of writer.read(item)) {
-      const left = behind(event, startingAfter);
-      if (left !== null) yield toBlock(left);
+      // That it broke off has no place in the log: whoever goes on from here misses nothing.
+      const left =
+        event.type === "error" ? { ...event, number: told } : behind(event, startingAfter);
+      if (left === null) continue;
+      told = left.number;
+      yield toBlock(left);
     }
   }
+}
+
+/** Seq of the `model.requested` whose text a reader was in the middle of; null where it was not. */
+export function seenText(startingAfter: number): number | null {
+  const place = startingAfter % PER_EVENT;
+  return place >= TEXT_BEGUN && place < LAST - 10 ? Math.floor(startingAfter / PER_EVENT) : null;
 }
 
 /** The response as it stands at the end of what is read. */
@@ -96,8 +110,11 @@ class Writer {
   /** Seq of the newest `model.requested`. */
   #seq: number;
   #open: OpenText | null = null;
+  readonly #seen: number | null;
 
-  constructor(frame: ResponseFrame) {
+  /** `seen` as `seenText` has it. */
+  constructor(frame: ResponseFrame, seen: number | null = null) {
+    this.#seen = seen;
     this.#frame = frame;
     this.#seq = frame.place.seq;
   }
@@ -118,12 +135,12 @@ class Writer {
   read(item: TurnItem): readonly Event[] {
     switch (item.type) {
       case "event":
-        if (item.event.header.type === "model.requested") this.#seq = item.event.header.seq;
+        if (item.event.header.type === "model.requested") this.#requested(item.event.header);
         return [];
       case "text":
         return this.#frame.structured ? [] : this.#text(item.step, item.text);
       case "discard":
-        return this.#close("incomplete", this.#seq * PER_EVENT);
+        return this.#void();
       case "answered":
         this.#built = { ...this.#built, usage: addUsage(this.#built.usage, item.answer) };
         return this.#close("completed", item.cursor.seq * PER_EVENT);
@@ -132,8 +149,19 @@ class Writer {
     }
   }
 
+  #requested({ seq, step }: EventHeader): void {
+    this.#seq = seq;
+    // Open already, for who saw it begin; its text may be gone with the process that had it.
+    if (seq === this.#seen && !this.#frame.structured)
+      this.#open = { id: this.#itemId(step ?? 0), index: this.#output.length, seq, text: "" };
+  }
+
+  #itemId(step: number): string {
+    return `msg_${this.#frame.place.run}_${step}`;
+  }
+
   #text(step: number, text: string): readonly Event[] {
-    const opening = this.#open === null ? this.#begin(`msg_${this.#frame.place.run}_${step}`) : [];
+    const opening = this.#open === null ? this.#begin(this.#itemId(step)) : [];
     const open = this.#open;
     if (open === null) return opening;
     open.text += text;
@@ -147,7 +175,7 @@ class Writer {
     const index = this.#output.length;
     const seq = this.#seq;
     this.#open = { id, index, seq, text: "" };
-    const number = seq * PER_EVENT + 8;
+    const number = seq * PER_EVENT + TEXT_BEGUN;
     const item = messageItem(id, null, "in_progress");
     const part = { type: "output_text", text: "", annotations: [], logprobs: [] };
     const at = { item_id: id, output_index: index, content_index: 0 };
@@ -155,6 +183,12 @@ class Writer {
       { number, type: "response.output_item.added", data: { output_index: index, item } },
       { number: number + 1, type: "response.content_part.added", data: { ...at, part } },
     ];
+  }
+
+  /** Its item stays, empty: what was void is no part of the response's text. */
+  #void(): readonly Event[] {
+    if (this.#open !== null) this.#open.text = "";
+    return this.#close("incomplete", this.#seq * PER_EVENT);
   }
 
   #close(status: "completed" | "incomplete", number: number): readonly Event[] {
@@ -181,7 +215,8 @@ class Writer {
 
   #end(end: TurnEnd, seq: number): readonly Event[] {
     const number = seq * PER_EVENT;
-    const events: Event[] = [...this.#close("incomplete", number)];
+    // What is open when a stream breaks off stays open: it is read on from there.
+    const events: Event[] = end.type === "broken" ? [] : [...this.#close("incomplete", number)];
     if (end.type === "waiting") {
       for (const call of end.calls) events.push(...this.#call(call, number + 100 + events.length));
     }

@@ -16,7 +16,7 @@ export async function answerChat(call: OpenAiCall, body: ChatBody): Promise<Resp
   if (!plan.ok) return errorResponse(plan.error);
   const place = await carryOut(call, body.model, plan.value);
   if (!place.ok) return errorResponse(place.error);
-  const turn = await follow(call, place.value, true);
+  const turn = await follow(call, place.value, { live: true, seen: null });
   if (!turn.ok) return errorResponse(turn.error);
   const frame = toFrame(call, body, place.value);
   const headers = { "x-holdfast-thread": frame.thread, "x-holdfast-run": place.value.run };

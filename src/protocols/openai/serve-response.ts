@@ -7,7 +7,7 @@ import { begin, follow, goOn, newThread } from "./begin.ts";
 import { planResponse, unknownResponse, type ResponsePlan } from "./decode-response.ts";
 import { errorResponse, invalid, toRefused, type Refused } from "./errors.ts";
 import { parseResponseId, type ResponsePlace } from "./ids.ts";
-import { toEvents, toResponse, type ResponseFrame } from "./response.ts";
+import { seenText, toEvents, toResponse, type ResponseFrame } from "./response.ts";
 import type { OpenAiCall } from "./routes.ts";
 import type { ResponseBody } from "./wire.ts";
 
@@ -64,7 +64,7 @@ async function serve(
     after,
   }: { readonly stream: boolean; readonly live: boolean; readonly after: number },
 ): Promise<Response> {
-  const turn = await follow(call, frame.place, live);
+  const turn = await follow(call, frame.place, { live, seen: seenText(after) });
   if (!turn.ok) return errorResponse(turn.error);
   if (!stream) return Response.json(await toResponse(turn.value.items, frame));
   // The run goes on without its reader, who can ask for the rest.

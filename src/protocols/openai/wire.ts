@@ -22,8 +22,9 @@ export const ANY_ARGUMENTS: JsonObject = {
 
 const TextPart = z.looseObject({
   type: z.enum(["text", "input_text", "output_text", "refusal"]),
-  text: z.string().optional(),
-  refusal: z.string().optional(),
+  // Clients send back what they were given, with what it had not as null.
+  text: z.string().nullish(),
+  refusal: z.string().nullish(),
 });
 /** Text alone: an agent takes files through its workspace. */
 const Content = z
