@@ -5,6 +5,7 @@ import type { ThreadComposition } from "../durable-objects/agent/composition.ts"
 import { ThreadHost } from "../durable-objects/agent/thread-host.ts";
 import { defineAgent } from "../src/authoring/define-agent.ts";
 import { defineTool } from "../src/authoring/define-tool.ts";
+import type { LedgerStub } from "../src/ports/budget-ledger.ts";
 import { fromObjectName } from "../src/shared/ids.ts";
 import { composeBench } from "./composition.ts";
 import { InstantModel } from "./instant-model.ts";
@@ -28,8 +29,17 @@ const bench = defineAgent({
   limits: { maxSteps: 100_000 },
 });
 
-export class AgentObject extends ThreadAgent<Cloudflare.Env> {
-  static override readonly compose = (): ThreadComposition => composeBench(bench, model);
+interface BenchObjects extends Cloudflare.Env {
+  readonly LEDGER: DurableObjectNamespace;
+}
+
+export class AgentObject extends ThreadAgent<BenchObjects> {
+  static override readonly compose = (env: BenchObjects): ThreadComposition =>
+    composeBench({
+      agent: bench,
+      model,
+      ledger: () => env.LEDGER.get(env.LEDGER.idFromName("v1/bench")) as unknown as LedgerStub,
+    });
 
   /** Mean milliseconds that opening the thread's storage and folding its log takes. */
   async reopen(times: number): Promise<number> {
@@ -37,7 +47,7 @@ export class AgentObject extends ThreadAgent<Cloudflare.Env> {
     if (address === null) throw new Error("a bench thread has a name");
     const startedAt = performance.now();
     for (let time = 0; time < times; time += 1)
-      void new ThreadHost(address, this.ctx.storage, AgentObject.compose());
+      void new ThreadHost(address, this.ctx.storage, AgentObject.compose(this.env));
     return (performance.now() - startedAt) / times;
   }
 }

@@ -6,11 +6,14 @@ import { CronerCron } from "../src/adapters/cron/croner-cron.ts";
 import { ZodJsonSchemas } from "../src/adapters/json-schema/zod-json-schemas.ts";
 import { THREAD_CATALOGUE } from "../src/kernel/event-upcast.ts";
 import type { AgentDefinition } from "../src/ports/agent-definition.ts";
+import type { LedgerStub } from "../src/ports/budget-ledger.ts";
 import type { Model } from "../src/ports/model.ts";
 import type { RoutePrice } from "../src/ports/prices.ts";
 import type { Sandbox } from "../src/ports/sandbox.ts";
 import { socketProtocol } from "../src/protocols/websocket/encode.ts";
 import { DEFAULT_HOOKS } from "../src/runner/default-hooks.ts";
+import type { GateHooks } from "../src/runner/gate-hooks.ts";
+import { LeaseBudget } from "../src/runner/lease-budget.ts";
 import { trusted } from "../src/shared/ids.ts";
 
 const NO_SANDBOX: Sandbox = {
@@ -29,7 +32,7 @@ const NO_ANCHORS = {
   logs: async () => [],
   ofThread: async () => [],
 };
-const UNSIGNED: ThreadComposition["audit"] = {
+export const UNSIGNED: ThreadComposition["audit"] = {
   signer: null,
   keys: [],
   check: { verify: async () => false },
@@ -37,23 +40,38 @@ const UNSIGNED: ThreadComposition["audit"] = {
   copies: NO_ANCHORS,
 };
 
-export function composeBench(agent: AgentDefinition, model: Model): ThreadComposition {
+/** Nothing but policy: what a step costs without loop guard and budget. */
+const BARE_HOOKS: GateHooks = {
+  ...DEFAULT_HOOKS,
+  loopGuard: { check: () => ({ allow: true, verdict: "none" }) },
+};
+
+export interface BenchParts {
+  readonly agent: AgentDefinition;
+  readonly model: Model;
+  readonly ledger: () => LedgerStub;
+}
+
+/** Hooks by the thread's name: `bare-`, `full-` with a ledger as in a deployment, else the loop guard alone. */
+export function composeBench({ agent, model, ledger }: BenchParts): ThreadComposition {
+  const clock = new SystemClock();
+  const hooks: ThreadComposition["hooks"] = (thread) => {
+    if (thread.thread.startsWith("bare-")) return BARE_HOOKS;
+    if (!thread.thread.startsWith("full-")) return DEFAULT_HOOKS;
+    return { ...DEFAULT_HOOKS, budget: new LeaseBudget({ thread, clock, ledger }) };
+  };
   return {
     catalogue: THREAD_CATALOGUE,
     migrations: OBJECT_MIGRATIONS,
-    clock: new SystemClock(),
+    clock,
     cron: new CronerCron(),
     agents: new Map([[agent.manifest.name, agent]]),
     models: { resolve: () => model },
     sandbox: NO_SANDBOX,
     schemas: new ZodJsonSchemas(),
     prices: () => ({ price: () => FREE }),
-    hooks: () => DEFAULT_HOOKS,
-    ledgers: {
-      ledger: () => {
-        throw new Error("these hooks ask no ledger");
-      },
-    },
+    hooks,
+    ledgers: { ledger },
     keys: {
       findById: async (id) => ({
         id,

@@ -15,6 +15,8 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "5" },
     steps: { type: "string", default: "2000" },
     save: { type: "boolean", default: false },
+    /** Only the named part: `hooks`. */
+    only: { type: "string", default: "" },
   },
 });
 const ROUNDS = Number(values.rounds);
@@ -37,7 +39,11 @@ async function withBench(work) {
     logRequests: false,
     compatibilityDate: "2026-11-01",
     compatibilityFlags: ["nodejs_compat"],
-    durableObjects: { AGENT: object("AgentObject"), FLOOR: object("FloorObject") },
+    durableObjects: {
+      AGENT: object("AgentObject"),
+      FLOOR: object("FloorObject"),
+      LEDGER: object("LedgerObject"),
+    },
     resourcePersistencePath: state,
   };
   const miniflare = new Miniflare(convertV4MiniflareOptions(options));
@@ -128,6 +134,31 @@ async function measureSteps(get, calls) {
   };
 }
 
+/** Loop guard and a ledger's lease against neither, in turns: what accounting costs a step. */
+async function measureHooks(get, calls) {
+  const pairs = [];
+  for (const index of range(ROUNDS)) {
+    const of = (kind) => `/thread?steps=${STEPS}&calls=${calls}&thread=${kind}-${calls}-${index}`;
+    const first = index % 2 === 0 ? "bare" : "full";
+    const second = first === "bare" ? "full" : "bare";
+    const one = await timed(get, of(first), STEPS);
+    const two = await timed(get, of(second), STEPS);
+    pairs.push({ [first]: one, [second]: two });
+  }
+  const all = (side, kind) => pairs.map((pair) => pair[side][kind]);
+  const sum = (list) => list.reduce((total, value) => total + value, 0);
+  const quickest = (side) => Math.min(...all(side, "wall"));
+  const hasCpu = !all("full", "cpu").includes(null);
+  return {
+    calls,
+    fullMs: round(quickest("full")),
+    bareMs: round(quickest("bare")),
+    wallRatio: round(quickest("full") / quickest("bare"), 2),
+    medianRatio: round(median(pairs.map(({ full, bare }) => full.wall / bare.wall)), 2),
+    cpuRatio: hasCpu ? round(sum(all("full", "cpu")) / sum(all("bare", "cpu")), 2) : null,
+  };
+}
+
 /** What a run writes beside its steps falls out of the difference of two runs. */
 async function measureRows(get, calls) {
   const short = await get(`/thread?steps=20&calls=${calls}&thread=r${calls}-20`);
@@ -193,6 +224,11 @@ function table(result) {
         "<= 1.2",
       ],
     ]),
+    ...result.hooks.map(({ calls, fullMs, bareMs, wallRatio, medianRatio, cpuRatio }) => [
+      `loop guard and ledger, step with ${calls} call(s): with : without`,
+      `${fullMs} : ${bareMs} ms = ${wallRatio}, median ${medianRatio}, CPU ${cpuRatio}`,
+      "<= 1.1",
+    ]),
     ...result.rows.map(({ calls, rowsPerStep, limit }) => [
       `rows of a step with ${calls} call(s)`,
       `${rowsPerStep}`,
@@ -220,6 +256,15 @@ function table(result) {
   );
 }
 
+if (values.only === "hooks") {
+  const hooks = await withBench(async (get) => {
+    await get("/thread?steps=500&thread=bare-warm");
+    await get("/thread?steps=500&thread=full-warm");
+    return [await measureHooks(get, 1), await measureHooks(get, 3)];
+  });
+  process.stdout.write(`${JSON.stringify(hooks, null, 2)}\n`);
+  process.exit(0);
+}
 const result = await withBench(async (get) => {
   await get("/thread?steps=500&thread=warm");
   await get("/floor?steps=500&thread=warm");
@@ -237,6 +282,7 @@ const result = await withBench(async (get) => {
     rounds: ROUNDS,
     stepsPerRound: STEPS,
     steps: [await measureSteps(get, 1), await measureSteps(get, 3)],
+    hooks: [await measureHooks(get, 1), await measureHooks(get, 3)],
     rows: [await measureRows(get, 1), await measureRows(get, 3)],
     firstText: await measureFirstText(get),
     open: await measureOpen(get),

@@ -6,6 +6,7 @@ import type { FloorObject } from "./floor-object.ts";
 
 export { AgentObject } from "./agent-object.ts";
 export { FloorObject } from "./floor-object.ts";
+export { LedgerObject } from "./ledger-object.ts";
 
 interface BenchEnv extends Cloudflare.Env {
   readonly AGENT: DurableObjectNamespace;

@@ -104,16 +104,20 @@ export function composeThread(
     archive: new R2BlobArchive(env.BLOBS),
     erasers: composeErasers(env),
     socketProtocol,
-    audit: {
-      ...parseSigning(env),
-      check: new WebCryptoCheck(),
-      anchors: new D1AnchorStore(env.DB),
-      copies: new R2AnchorCopies(env.BLOBS),
-    },
+    audit: composeAudit(env),
     report: reportIncident,
     idleMs: DEFAULT_IDLE_MS,
     heartbeatMs: config.heartbeatMs,
     ...overrides,
+  };
+}
+
+function composeAudit(env: Env): ThreadComposition["audit"] {
+  return {
+    ...parseSigning(env),
+    check: new WebCryptoCheck(),
+    anchors: new D1AnchorStore(env.DB),
+    copies: new R2AnchorCopies(env.BLOBS),
   };
 }
 
@@ -233,6 +237,8 @@ export function composeLedger(
     clock: new SystemClock(),
     threads: composeGateway(env),
     askAfterMs: ASK_AFTER_MS,
+    audit: composeAudit(env),
+    report: reportIncident,
     ...overrides,
   };
 }

@@ -32,7 +32,14 @@ const agent = defineAgent({
 });
 
 export class HoldfastPeer extends ThreadAgent<Cloudflare.Env> {
-  static override readonly compose = (): ThreadComposition => composeBench(agent, model);
+  static override readonly compose = (): ThreadComposition =>
+    composeBench({
+      agent,
+      model,
+      ledger: () => {
+        throw new Error("these hooks ask no ledger");
+      },
+    });
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     patchStorage(ctx);

@@ -29,6 +29,8 @@ export interface DriveHost {
   drainOutbox(): Promise<boolean>;
   /** A wake takes up what an earlier one did not finish: the shortest time until the next, 0 as usual (H50). */
   backOff(): number;
+  /** Signs the heads that are due of a run that goes on (H3); true while something is left. */
+  anchor(): Promise<boolean>;
   /** Prunes a bounded part of what is beyond retention; true when there may be more. */
   applyRetention(): Promise<boolean>;
   isErasing(): boolean;
@@ -40,6 +42,8 @@ export interface DriveHost {
   unreached(error: unknown): void;
   /** What a schedule that is due begins with is not known now. */
   unfired(error: unknown): void;
+  /** A home of signed heads is away; the outbox comes back to it. */
+  unanchored(error: unknown): void;
   /** A drive failed: the thread has to be opened again. */
   failed(error: unknown): void;
 }
@@ -108,6 +112,7 @@ export class DriveCapability extends LifecycleCapability {
     const erasing = await this.#erase();
     if (this.#host.hasOpenRun() && waitsUntil === null) {
       this.#start();
+      await this.#anchor();
       return this.#again(Date.now() + this.#heartbeat());
     }
     if (erasing) return this.#again(Date.now() + this.#heartbeat());
@@ -155,6 +160,15 @@ export class DriveCapability extends LifecycleCapability {
     } catch (error) {
       this.#host.unreached(error);
       return true;
+    }
+  }
+
+  /** Bounded, and beside the run: a long one does not wait for its end to be beyond rewriting. */
+  async #anchor(): Promise<void> {
+    try {
+      await this.#host.anchor();
+    } catch (error) {
+      this.#host.unanchored(error);
     }
   }
 

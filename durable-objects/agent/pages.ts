@@ -2,6 +2,7 @@
  * Pages: a bounded part of a log. Bounded by bytes as well as by items, because an answer crosses RPC whole and a single
  * event may hold megabytes.
  */
+import type { EventLog, RawEvent } from "#ports/event-log.ts";
 import type { Page, PageRequest } from "#ports/thread-gateway.ts";
 
 /** Far below the 32 MiB of one RPC message, and below what one request may hold in memory. */
@@ -44,4 +45,20 @@ export function takePage<E, T>(
     }
   }
   return { items, next: position < head ? position : null };
+}
+
+/** Stored rows, for an export. */
+export function pageRaw(
+  log: Pick<EventLog<never>, "head" | "raw">,
+  page: PageRequest,
+): Page<RawEvent> {
+  return takePage(
+    { head: log.head().seq, page },
+    {
+      read: (from, limit) => log.raw({ from, limit }),
+      seq: (event) => event.seq,
+      bytes: (event) => event.header.length + (event.payload?.byteLength ?? 0),
+      item: (event) => event,
+    },
+  );
 }

@@ -214,21 +214,32 @@ export class ThreadHost {
    */
   async drainOutbox(): Promise<boolean> {
     if (!this.log.mode.writable) return false;
-    const { directory, archive, inbox, audit, clock, spend, metrics, runIndex } = this.#composition;
+    const { directory, archive, inbox, spend, metrics, runIndex } = this.#composition;
     const owner = this.runtime.state.owner ?? "";
     const { logId } = this.log;
-    const conflict = (message: string): void =>
-      this.#composition.report({ event: "anchor_conflict", object: logId, message });
     return this.log.drain([
       inboxConsumer({ ...this.address, owner }, inbox),
       directoryConsumer(this.address, directory),
       archiveConsumer({ ...this.#archived, blobs: this.storage.blobs, archive }),
-      ...threadAnchors({ logId, address: this.address }, audit, { clock, conflict }),
+      ...this.#anchors(),
       spendConsumer({ ...this.address, owner }, logId, spend),
       this.#ledgerConsumer(),
       metricsConsumer(this.address, logId, metrics),
       runIndexConsumer({ ...this.address, owner }, runIndex, (run) => statusOf(this, run)),
     ]);
+  }
+
+  /** The heads that are due, while a run goes on. */
+  async anchor(): Promise<boolean> {
+    return this.log.mode.writable && this.log.drain(this.#anchors());
+  }
+
+  #anchors(): ReturnType<typeof threadAnchors> {
+    const { audit, clock } = this.#composition;
+    const { logId } = this.log;
+    const conflict = (message: string): void =>
+      this.#composition.report({ event: "anchor_conflict", object: logId, message });
+    return threadAnchors({ logId, address: this.address }, audit, { clock, conflict });
   }
 
   async checkSpend(replace: boolean): Promise<Reply<SpendCheck>> {

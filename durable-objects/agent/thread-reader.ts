@@ -22,7 +22,7 @@ import type { Json } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
 import type { ThreadHost } from "./thread-host.ts";
 import { toFailure } from "./refusals.ts";
-import { takePage } from "./pages.ts";
+import { pageRaw } from "./pages.ts";
 import { pageEvents, pageMessages } from "./views.ts";
 
 /** One answer of a file or export stays far below the 32 MiB that cross RPC. */
@@ -142,19 +142,7 @@ export function listEvents(host: ThreadHost, page: PageRequest): Reply<Page<Even
 
 export function exportEvents(host: ThreadHost, page: PageRequest): Reply<Page<RawEvent>> {
   const kept = requireHistory(host, page.after);
-  return kept.ok ? ok(pageRaw(host, page)) : kept;
-}
-
-function pageRaw(host: ThreadHost, page: PageRequest): Page<RawEvent> {
-  return takePage(
-    { head: host.log.head().seq, page },
-    {
-      read: (from, limit) => host.log.raw({ from, limit }),
-      seq: (event) => event.seq,
-      bytes: (event) => event.header.length + (event.payload?.byteLength ?? 0),
-      item: (event) => event,
-    },
-  );
+  return kept.ok ? ok(pageRaw(host.log, page)) : kept;
 }
 
 /** A cursor from another log, or from a position this one never had, would skip events without a word (P2). */

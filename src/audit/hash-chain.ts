@@ -147,8 +147,9 @@ function findFault(
 
 function findOwnerFault(header: VerifiableHeader, owner: LogOwner): ChainFault | null {
   const { tenant, agent, thread } = header;
-  const isOwner = tenant === owner.tenant && agent === owner.agent && thread === owner.thread;
-  return isOwner ? null : "log_mismatch";
+  // A log that is no thread's, such as a ledger, may speak of threads in its headers; its log id says whose it is.
+  const isOwn = owner.thread === null || (agent === owner.agent && thread === owner.thread);
+  return isOwn && tenant === owner.tenant ? null : "log_mismatch";
 }
 
 /** An erased payload is no fault: the header still says what it was the digest of. */

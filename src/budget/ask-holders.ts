@@ -3,6 +3,7 @@
  * holder's log only: settled and closed, or declined in writing; never because time has passed (B46).
  */
 import type { LeaseHolder, LeaseStatement } from "#ports/budget-ledger.ts";
+import type { Lease } from "./state.ts";
 import type { TenantLedger } from "./tenant-ledger.ts";
 
 /** `decline`: where its log does not hold the lease, the holder shall record that it never will. */
@@ -19,16 +20,21 @@ export async function askHolders(
   const silent = [...ledger.state.leases.values()].filter(
     ({ heardAt }) => now - heardAt >= askAfterMs,
   );
-  await Promise.all(
-    silent.map(async ({ holder, leaseId }) => {
-      try {
-        await settleOne(ledger, (decline) => ask(holder, { leaseId, decline }), leaseId);
-        ledger.noteReached(leaseId);
-      } catch {
-        ledger.noteUnreachable(leaseId);
-      }
-    }),
-  );
+  await Promise.all(silent.map((lease) => askOne(ledger, ask, lease)));
+}
+
+/** Afterwards the lease is closed, known to be held, or known as unreachable. */
+export async function askOne(
+  ledger: TenantLedger,
+  ask: AskHolder,
+  { holder, leaseId }: Pick<Lease, "holder" | "leaseId">,
+): Promise<void> {
+  try {
+    await settleOne(ledger, (decline) => ask(holder, { leaseId, decline }), leaseId);
+    ledger.noteReached(leaseId);
+  } catch {
+    ledger.noteUnreachable(leaseId);
+  }
 }
 
 async function settleOne(

@@ -13,7 +13,9 @@ import type {
   LeaseDeclined,
   LeaseRequest,
   LeaseTotals,
+  WriteOff,
 } from "#ports/budget-ledger.ts";
+import type { ShelvedLease } from "#ports/lease-shelf.ts";
 import type { LedgerDraft } from "./events.ts";
 import { applyChange } from "./evolve.ts";
 import {
@@ -27,8 +29,11 @@ import {
 } from "./state.ts";
 import { leaseUntil, windowAt } from "./windows.ts";
 
-/** A lease is for about so many calls like the one that asks: most runs ask once. */
-const CALLS_PER_LEASE = 16;
+/**
+ * A lease is for about so many calls like the one that asks: most runs ask once. Calls use far less than their worst case of
+ * everything but the count of calls, which would run out first.
+ */
+const CALLS_PER_LEASE: Amounts = { costMicros: 16, tokens: 16, steps: 128, wallMs: 16 };
 /** At most this part of what is left goes to one lease, unless a single call needs more. */
 const SHARE_OF_REST = 8;
 /** A person is asked for at least this part of the limit. */
@@ -76,7 +81,7 @@ export function decideLease(
   const granted = mapAmounts((unit) => {
     const room = roomOf(above, unit, lease);
     const missing = Math.max(0, need[unit] - rest[unit]);
-    const wanted = Math.max(0, need[unit] * CALLS_PER_LEASE - rest[unit]);
+    const wanted = Math.max(0, need[unit] * CALLS_PER_LEASE[unit] - rest[unit]);
     return (
       lease.granted[unit] + Math.max(missing, Math.min(wanted, Math.floor(room / SHARE_OF_REST)))
     );
@@ -252,6 +257,37 @@ export function decideClosed(
   const { settled, overrun } = lease;
   const payload = { leaseId, seq, settled, overrun, how: "declined" } as const;
   return [{ type: "lease.closed", payload, scope: scopeOf(lease) }];
+}
+
+/** Blocked amounts as their holder's log will never say: an operator's word stands in for it (B58). */
+export function decideWriteOff(
+  lease: Lease,
+  { as, reason }: Pick<WriteOff, "as" | "reason">,
+  actor: string,
+): { readonly draft: LedgerDraft; readonly blocked: Amounts; readonly settled: Amounts } {
+  const { leaseId, seq, overrun } = lease;
+  const blocked = leaseRest(lease);
+  const settled =
+    as === "released" ? lease.settled : mapAmounts((unit) => lease.settled[unit] + blocked[unit]);
+  const writeOff = { blocked, as, reason };
+  const payload = { leaseId, seq, settled, overrun, how: "written_off", writeOff } as const;
+  return {
+    draft: { type: "lease.closed", payload, scope: { ...scopeOf(lease), actor } },
+    blocked,
+    settled,
+  };
+}
+
+/** What the holder of a closed lease says of it after all: its log is right, whatever was assumed (B58). */
+export function decideLate(
+  known: ShelvedLease,
+  { seq, settled }: LeaseTotals,
+): readonly LedgerDraft[] {
+  const delta = mapAmounts((unit) => settled[unit] - known.settled[unit]);
+  if (seq <= known.seq || BUDGET_UNITS.every((unit) => delta[unit] === 0)) return [];
+  const { leaseId, holder, at } = known;
+  const payload = { leaseId, seq, holder, at, delta };
+  return [{ type: "lease.corrected", payload, scope: scopeOf(known) }];
 }
 
 /** Warnings and stops that follow from the counters as they are. */

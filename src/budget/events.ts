@@ -5,7 +5,7 @@
  * Headers name the lease and its thread. They hold no costs: those are of the threads' logs, and are counted there once.
  */
 import type { Amounts } from "#kernel/amounts.ts";
-import type { BudgetSpec, LeaseHolder } from "#ports/budget-ledger.ts";
+import type { BudgetSpec, LeaseHolder, WriteOffKind } from "#ports/budget-ledger.ts";
 import type { Draft, StoredEvent } from "#ports/event-log.ts";
 
 export interface LedgerEvents {
@@ -67,10 +67,16 @@ export interface LedgerEvents {
     readonly seq: number;
     readonly settled: Amounts;
     readonly overrun: Amounts;
-    /** `declined`: it had never reached its holder's log. */
-    readonly how: "holder" | "declined";
+    /** `declined`: it had never reached its holder's log. `written_off`: by an operator, in the header (B58). */
+    readonly how: "holder" | "declined" | "written_off";
+    /** Of a write-off: what was blocked, what was made of it, and why. */
+    readonly writeOff?: {
+      readonly blocked: Amounts;
+      readonly as: WriteOffKind;
+      readonly reason: string;
+    };
   };
-  /** Of a lease that is closed. */
+  /** Of a lease that is closed: what it used turned out otherwise. */
   readonly "lease.corrected": {
     readonly leaseId: string;
     readonly seq: number;

@@ -13,6 +13,8 @@ import type {
   LeaseReport,
   LeaseRequest,
   LeaseView,
+  WriteOff,
+  WriteOffView,
 } from "#ports/budget-ledger.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { EventLog } from "#ports/event-log.ts";
@@ -20,7 +22,15 @@ import type { LeaseShelf } from "#ports/lease-shelf.ts";
 import type { Reply } from "#ports/thread-gateway.ts";
 import { AppError } from "#shared/errors.ts";
 import { err, ok } from "#shared/result.ts";
-import { decideClosed, decideLease, decideSettled, followUps, scopeOf } from "./decide.ts";
+import {
+  decideClosed,
+  decideLate,
+  decideLease,
+  decideSettled,
+  decideWriteOff,
+  followUps,
+  scopeOf,
+} from "./decide.ts";
 import type { LedgerDraft, LedgerEvents } from "./events.ts";
 import { applyChange, LEDGER_FOLD } from "./evolve.ts";
 import { type Budget, type LedgerState, limitOf, windowOf } from "./state.ts";
@@ -114,6 +124,19 @@ export class TenantLedger {
     }));
   }
 
+  /** Whether its holder answers is the host's to find out, before it asks for this. */
+  writeOff({ leaseId, as, reason }: WriteOff, actor: string): Reply<WriteOffView> {
+    const lease = this.#state.leases.get(leaseId);
+    if (lease === undefined) return err(NO_LEASE);
+    const { draft, blocked, settled } = decideWriteOff(lease, { as, reason }, actor);
+    this.#append([draft], this.#now());
+    this.#unreachable.delete(leaseId);
+    return ok({ leaseId, as, reason, blocked, settled });
+  }
+
+  isUnreachable(leaseId: string): boolean {
+    return this.#unreachable.has(leaseId);
+  }
   isOpen(leaseId: string): boolean {
     return this.#state.leases.has(leaseId);
   }
@@ -129,8 +152,14 @@ export class TenantLedger {
   #decideReport(report: LeaseReport): readonly LedgerDraft[] {
     const lease = this.#state.leases.get(report.leaseId);
     if (report.type === "corrected") return lease === undefined ? this.#correct(report) : [];
-    if (lease === undefined) return [];
+    if (lease === undefined) return this.#late(report);
     return report.type === "settled" ? decideSettled(lease, report) : decideClosed(lease, report);
+  }
+
+  /** Of a lease that was written off: its holder lives after all. One that never was declared holds nothing. */
+  #late(report: Exclude<LeaseReport, { readonly type: "corrected" }>): readonly LedgerDraft[] {
+    const known = report.type === "declined" ? null : this.#deps.shelf.get(report.leaseId);
+    return known === null || report.type === "declined" ? [] : decideLate(known, report);
   }
 
   /** Of an open lease nothing is corrected: its next totals hold it already. */
@@ -193,6 +222,12 @@ const TOO_MANY = {
   code: "conflict",
   message: `a tenant has at most ${MAX_BUDGETS} budgets; delete one first`,
   detail: { limit: MAX_BUDGETS },
+  retryable: false,
+} as const;
+const NO_LEASE = {
+  code: "not_found",
+  message: "no such lease is open",
+  detail: {},
   retryable: false,
 } as const;
 const MISSING = {

@@ -36,11 +36,12 @@ export function nextLeaseId(state: ThreadState, logId: string, after: number = 0
   return `${logId}-l${state.leases + after}`;
 }
 
-/** A lease belongs to one run, and not to one that waits for a person: what is left of it goes back (B44). */
-export function closeUnusedLease({ lease, run }: ThreadState): ThreadDraft | null {
+/** A lease belongs to one run, and not to one that waits for a person or is halted: what is left of it goes back (B44). */
+export function closeUnusedLease({ lease, run, halt }: ThreadState): ThreadDraft | null {
   if (lease === null) return null;
-  if (run !== null && run.runId === lease.runId && !isWaitingForHumans(run)) return null;
-  return closeLease(lease);
+  if (run === null || run.runId !== lease.runId) return closeLease(lease);
+  const rests = isWaitingForHumans(run) || (halt !== null && run.phase.type !== "model_open");
+  return rests ? closeLease(lease) : null;
 }
 
 export function closeLease({ leaseId, runId, settled, overrun }: LeaseState): ThreadDraft {

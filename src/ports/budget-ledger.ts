@@ -8,6 +8,8 @@
  */
 import type { Amounts, BudgetAsk, BudgetPeriod, BudgetStop, BudgetUnit } from "#kernel/amounts.ts";
 import type { AgentName, TenantId, ThreadId } from "#shared/ids.ts";
+import type { LogBounds } from "./audit-export.ts";
+import type { RawEvent } from "./event-log.ts";
 import type { EventView, Page, PageRequest, Reply } from "./thread-gateway.ts";
 
 export type BudgetScope =
@@ -153,6 +155,19 @@ export interface LeaseView extends LeaseHolder {
   readonly unreachable: boolean;
 }
 
+/** What becomes of an amount that an unreachable holder blocks: taken as spent, or given back. */
+export type WriteOffKind = "spent" | "released";
+export interface WriteOff {
+  readonly leaseId: string;
+  readonly as: WriteOffKind;
+  readonly reason: string;
+}
+export interface WriteOffView extends WriteOff {
+  readonly blocked: Amounts;
+  /** What the lease counts as now. */
+  readonly settled: Amounts;
+}
+
 export interface LedgerStub {
   lease(request: LeaseRequest): Promise<LeaseAnswer>;
   report(reports: readonly LeaseReport[]): Promise<void>;
@@ -160,6 +175,11 @@ export interface LedgerStub {
   putBudget(spec: BudgetSpec, actor: string): Promise<Reply<BudgetView>>;
   deleteBudget(budgetId: string, actor: string): Promise<Reply<null>>;
   leases(): Promise<readonly LeaseView[]>;
+  /** An operator's end of a lease whose holder does not answer; it is asked once more first (B58). */
+  writeOff(request: WriteOff, actor: string): Promise<Reply<WriteOffView>>;
+  /** For the export of its tenant: what its log holds, and its stored rows (H13). */
+  auditBounds(): Promise<LogBounds>;
+  export(page: PageRequest): Promise<Page<RawEvent>>;
   /** Its log: who set which budget, and what was leased, spent, warned of and refused. */
   events(page: PageRequest): Promise<Page<EventView>>;
 }

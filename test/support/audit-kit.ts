@@ -48,8 +48,9 @@ export function makeKey(now: number): TestKey {
 export interface KitLog {
   readonly log: EventLog<never>;
   readonly tenant: string;
-  readonly agent: string;
-  readonly thread: string;
+  /** Null for a log that is no thread's. */
+  readonly agent: string | null;
+  readonly thread: string | null;
 }
 
 export class AuditKit {

@@ -13,6 +13,8 @@ import type {
   LeaseRequest,
   LeaseView,
   LedgerStub,
+  WriteOff,
+  WriteOffView,
 } from "#ports/budget-ledger.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { EventLog } from "#ports/event-log.ts";
@@ -60,6 +62,15 @@ export class NodeLedger implements LedgerStub {
   }
   async leases(): Promise<readonly LeaseView[]> {
     return this.ledger.leases();
+  }
+  async writeOff(request: WriteOff, actor: string): Promise<Reply<WriteOffView>> {
+    return this.ledger.writeOff(request, actor);
+  }
+  async auditBounds(): ReturnType<LedgerStub["auditBounds"]> {
+    throw new Error("read the log");
+  }
+  async export(): ReturnType<LedgerStub["export"]> {
+    throw new Error("read the log");
   }
   async events(): ReturnType<LedgerStub["events"]> {
     throw new Error("read the log");

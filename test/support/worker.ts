@@ -50,7 +50,7 @@ export class AgentObject extends ThreadAgent {
 
 export class LedgerObject extends BudgetObject {
   static override readonly compose = (env: Env): LedgerComposition =>
-    composeLedger(env, { clock: lab.clock, askAfterMs: lab.askAfterMs });
+    composeLedger({ ...env, ...SECRETS }, { clock: lab.clock, askAfterMs: lab.askAfterMs });
 }
 
 export default {

@@ -3,8 +3,10 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { defineAgent } from "#authoring/define-agent.ts";
 import type { ExplanationView } from "#ports/audit-views.ts";
 import type { BudgetView, LeaseView } from "#ports/budget-ledger.ts";
-import type { ApprovalView, Page } from "#ports/thread-gateway.ts";
+import type { ApprovalView, EventView, Page } from "#ports/thread-gateway.ts";
+import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
 import { Api } from "../support/api.ts";
+import { exportFault } from "../support/export-fault.ts";
 import { deploy, lab } from "../support/lab.ts";
 import { ScriptModel, type ScriptPart } from "../support/scripted-model.ts";
 import { ThreadClient } from "../support/thread-client.ts";
@@ -12,6 +14,8 @@ import { ThreadClient } from "../support/thread-client.ts";
 /** 500 micro-dollars an output token: a call of 1,000 output tokens is $0.50 at most. */
 const PRICE = { version: "lab-2", inputMicrosPerMillion: 0, outputMicrosPerMillion: 500_000_000 };
 const DOLLAR = 1_000_000;
+/** A build whose storage this one cannot come to: its threads can be read and not written. */
+const BROKEN = { id: "9999_broken", sql: "SELECT no_such_function();" };
 const SCOPES = ["threads:read", "threads:write", "operate", "audit"];
 
 const spend = (micros: number): readonly ScriptPart[] => [
@@ -71,6 +75,7 @@ beforeAll(() => {
 });
 afterEach(() => {
   lab.leases = true;
+  lab.build = {};
 });
 
 describe("budgets over REST", () => {
@@ -157,6 +162,49 @@ describe("a budget at its limit", () => {
     expect(body.steps[0]?.approvals[0]?.decidedBy).toBe(me.id);
     expect(body.steps[0]?.calls).toEqual([]);
     expect(await thread.as(api).chainFault()).toBeNull();
+  });
+});
+
+describe("a lease", () => {
+  it("[B58] is written off only where its holder does not answer, and that is part of the tenant's export", async () => {
+    const api = await Api.service("write-off", SCOPES);
+    const weak = await Api.service("write-off", ["threads:read", "threads:write", "audit"]);
+    const model = new ScriptModel([[{ text: "slow" }, { hang: true }]], { by: "call" });
+    start("write-off", model);
+    await put(api, DOLLAR);
+    const thread = new ThreadClient(api, "write-off", "t1");
+    await thread.send("go");
+    await api.until(async () => (model.waiting === 1 ? true : null));
+    const leases = async (): Promise<readonly LeaseView[]> =>
+      (await api.json<{ items: readonly LeaseView[] }>("GET", "/v1/ledger/leases")).body.items;
+    const [lease] = await leases();
+    const path = `/v1/ledger/leases/${lease?.leaseId}/write-off`;
+    const body = { as: "spent", reason: "its object is lost" };
+    expect(await weak.json("POST", path, body)).toMatchObject({ status: 403 });
+    expect(await api.json("POST", path, { as: "spent" })).toMatchObject({ status: 400 });
+    expect(await api.json("POST", path, body)).toMatchObject({
+      status: 409,
+      body: { code: "conflict" },
+    });
+    expect(await leases()).toHaveLength(1);
+    // A build that may not write the thread's log can say nothing for good: the holder does not answer.
+    lab.build = { migrations: [...OBJECT_MIGRATIONS, BROKEN] };
+    await abortAllDurableObjects();
+    expect(await api.json("POST", path, body)).toMatchObject({
+      status: 200,
+      body: { ...body, blocked: { costMicros: 500_000 }, settled: { costMicros: 500_000 } },
+    });
+    expect(await budgetOf(api)).toMatchObject({ spent: 500_000, leased: 0, left: 500_000 });
+    expect(await api.json("POST", path, body)).toMatchObject({ status: 404 });
+    lab.build = {};
+    // The budget that was set is signed in time; the ledger's log is in the file, as nobody's thread.
+    const exported = await api.until(async () => {
+      const text = await (await api.fetch("GET", "/v1/audit/export")).text();
+      return text.includes('"anchor":{"agent":null') ? text : null;
+    });
+    expect(await exportFault(exported)).toBeNull();
+    const { body: page } = await api.json<Page<EventView>>("GET", "/v1/ledger/events?limit=200");
+    expect(page.items.at(-1)?.payload).toMatchObject({ how: "written_off", writeOff: body });
   });
 });
 

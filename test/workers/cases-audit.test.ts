@@ -10,11 +10,11 @@ import { verifyAuditExport } from "#audit/verify-export.ts";
 import { defineAgent } from "#authoring/define-agent.ts";
 import { defineTool } from "#authoring/define-tool.ts";
 import type { ExplanationView, VerificationView } from "#ports/audit-views.ts";
-import type { ApprovalView, Page } from "#ports/thread-gateway.ts";
+import type { ApprovalView, Page, RunView } from "#ports/thread-gateway.ts";
 import type { Json, JsonObject } from "#shared/json.ts";
 import { Api } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
-import { ask, say } from "../support/scripted-model.ts";
+import { ask, say, ScriptModel } from "../support/scripted-model.ts";
 import { StoredThread } from "../support/stored-thread.ts";
 import { StrictModel } from "../support/strict-model.ts";
 import {
@@ -285,6 +285,41 @@ describe("a live log", () => {
       "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
     ]);
     expect(JSON.stringify(body)).not.toMatch(/"d":|nWGxne/);
+  });
+});
+
+describe("a long run", () => {
+  it("[H3] is signed at every hundredth event while it goes on", async () => {
+    const route = "test/long";
+    const look = defineTool({
+      name: "look",
+      description: "looks",
+      version: "1",
+      input: z.object({ n: z.number() }),
+      effect: "read",
+      execute: ({ n }) => `seen ${n}`,
+    });
+    const steps = Array.from({ length: 40 }, (_, n) => ask(["look", { n }]));
+    const held = new ScriptModel([...steps, [{ text: "wait" }, { hold: true }, ...say("done")]]);
+    lab.models.set(route, held);
+    deploy(
+      defineAgent({
+        name: "long",
+        description: "long",
+        instructions: "Look.",
+        model: route,
+        tools: [look],
+      }),
+    );
+    const thread = new ThreadClient(api, "long", "t1");
+    const run = await thread.send("look often");
+    await api.until(async () => (held.waiting === 1 ? true : null));
+    const view = await anchored(thread, 100);
+    expect(view).toMatchObject({ ok: true });
+    const { body } = await api.json<RunView>("GET", `${thread.path}/runs/${run}`);
+    expect(body.status).toBe("running");
+    held.release();
+    await thread.ended(run);
   });
 });
 

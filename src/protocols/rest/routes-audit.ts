@@ -96,7 +96,8 @@ function addExportRoutes(router: Router, deps: RestDeps): void {
     path: "/audit/export",
     id: "exportTenant",
     tag: "audit",
-    summary: "Export the logs of all threads of the tenant as one file. Takes as long as it takes",
+    summary:
+      "Export the logs of all threads and of the ledger of the tenant as one file. Takes as long as it takes",
     scope: "audit",
     params: NoParams,
     query: NoQuery,
@@ -129,8 +130,24 @@ async function* tenantLogs(deps: RestDeps, caller: Caller): AsyncGenerator<Expor
       else if (first.error.code !== "not_found") throw cutOff(first.error.code);
     }
     after = page.at(-1) ?? null;
-    if (page.length < THREAD_PAGE || after === null) return;
+    if (page.length < THREAD_PAGE || after === null) break;
   }
+  yield* ledgerLog(deps, caller.tenant);
+}
+
+/** What was leased, settled, granted and written off; none where nothing ever was. */
+async function* ledgerLog(
+  { ledgers }: RestDeps,
+  tenant: Caller["tenant"],
+): AsyncGenerator<ExportedLog> {
+  const { head } = await ledgers.ledger(tenant).auditBounds();
+  if (head.seq === 0) return;
+  yield {
+    agent: null,
+    thread: null,
+    bounds: () => ledgers.ledger(tenant).auditBounds(),
+    page: (after) => ledgers.ledger(tenant).export({ after, limit: EXPORT_PAGE }),
+  };
 }
 
 /** What fails on the way breaks the connection off: a file that lacks something must not look whole. */

@@ -14,6 +14,9 @@ import {
   BudgetListDoc,
   BudgetParams,
   LeaseListDoc,
+  LeaseParams,
+  WriteOffBody,
+  WriteOffDoc,
 } from "./wire-budgets.ts";
 
 export function addBudgetRoutes(router: Router, deps: RestDeps): void {
@@ -107,6 +110,24 @@ function addLedgerRoutes(router: Router, ledgers: LedgerGateway): void {
     responses: json(200, LeaseListDoc),
     handle: async ({ principal }) =>
       Response.json({ items: await ledgers.ledger(principal.tenant).leases() }),
+  });
+  addRoute(router, {
+    method: "post",
+    path: "/ledger/leases/{lease}/write-off",
+    id: "writeOffLease",
+    tag: "budgets",
+    summary:
+      "End a lease whose thread does not answer. It is asked once more first; what it says later corrects the amount",
+    scope: "operate",
+    params: LeaseParams,
+    query: NoQuery,
+    body: { schema: WriteOffBody },
+    responses: json(200, WriteOffDoc),
+    handle: async ({ c, principal, params, body }) => {
+      const { id, tenant } = toCaller(principal);
+      const request = { ...body, leaseId: params.lease };
+      return answer(c, await ledgers.ledger(tenant).writeOff(request, id), (view) => view);
+    },
   });
   addRoute(router, {
     method: "get",

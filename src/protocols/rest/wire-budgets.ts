@@ -1,6 +1,6 @@
 /** Documents of budgets and leases; the rest of the API's are in ./wire.ts. */
 import { z } from "@hono/zod-openapi";
-import type { BudgetView, LeaseView } from "#ports/budget-ledger.ts";
+import type { BudgetView, LeaseView, WriteOffView } from "#ports/budget-ledger.ts";
 import { AgentNameParam, Millis, ThreadIdText } from "./wire.ts";
 import { isPrincipalId } from "#shared/ids.ts";
 
@@ -91,4 +91,28 @@ export const LeaseDoc = z
     }),
   })
   .openapi("Lease") satisfies z.ZodType<Omit<LeaseView, "agent" | "thread">>;
+export const LeaseParams = z.object({
+  lease: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/),
+});
+export const WriteOffBody = z
+  .strictObject({
+    as: z.enum(["spent", "released"]).openapi({
+      description:
+        "What becomes of the blocked amount. `spent` is safe: its holder may have spent it. `released` gives it to others, on your word that it did not.",
+    }),
+    reason: z
+      .string()
+      .max(500)
+      .refine((text) => text.trim() !== "", { error: "must not be blank" }),
+  })
+  .openapi("WriteOff");
+export const WriteOffDoc = z
+  .object({
+    leaseId: z.string(),
+    as: z.enum(["spent", "released"]),
+    reason: z.string(),
+    blocked: Amounts.openapi({ description: "What was blocked." }),
+    settled: Amounts.openapi({ description: "What the lease counts as now." }),
+  })
+  .openapi("WrittenOff") satisfies z.ZodType<WriteOffView>;
 export const LeaseListDoc = z.object({ items: z.array(LeaseDoc) }).openapi("LeaseList");
