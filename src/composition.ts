@@ -16,6 +16,9 @@ import { loadQuickJsVariant } from "#adapters/sandbox/quickjs-variant-workerd.ts
 import { R2BlobArchive } from "#adapters/blob/r2-blob-archive.ts";
 import { SystemClock } from "#adapters/clock/system-clock.ts";
 import { CronerCron } from "#adapters/cron/croner-cron.ts";
+import { D1HookStore } from "#adapters/hooks/d1-hook-store.ts";
+import { WebCryptoSecretBox } from "#adapters/secret-box/web-crypto-secret-box.ts";
+import type { SecretBox } from "#ports/secret-box.ts";
 import { D1Directory } from "#adapters/directory/d1-directory.ts";
 import { D1InboxEraser, D1TitleEraser } from "#adapters/erasure/d1-erasers.ts";
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
@@ -163,6 +166,8 @@ export function composeApp(
     ledgers: composeLedgers(env),
     spend: new D1SpendStore(env.DB),
     metrics: new D1MetricsStore(env.DB),
+    hooks: new D1HookStore(env.DB),
+    box: composeBox(config),
     prices: { table: composePriceTable(env), overrides: new D1PriceOverrides(env.DB) },
     promoted: new CachedPromotedAgents(versions, clock),
     builder: createAgentBuilder({ tools: registeredTools(agents), defaultRoute, hasher }),
@@ -188,6 +193,11 @@ export function composeApp(
     log: createRequestLog(writeLine),
     assets: assets === undefined ? null : (request) => assets.fetch(request),
   });
+}
+
+/** Secrets of others are kept under the deployment's own. */
+function composeBox({ tokenSecret }: Config): SecretBox | null {
+  return tokenSecret === null ? null : new WebCryptoSecretBox(tokenSecret);
 }
 
 function composePriceTable(env: Env): PriceTable {

@@ -48,7 +48,7 @@ export function send(
 ): Reply<Receipt> {
   const { message, idempotencyKey } = request;
   if (host.definition === null) return err(UNDEPLOYED);
-  const { extras = null } = message;
+  const { extras = null, outside = null } = message;
   const extended = extras === null ? ok(host.definition) : withExtras(host.definition, extras);
   if (!extended.ok) return refuse("invalid_request", extended.error);
   const definition = extended.value;
@@ -74,6 +74,7 @@ export function send(
       manifest: definition.manifest,
       definition: host.definitionOf(definition),
       separate: extras !== null,
+      outside,
       history: extras?.history ?? null,
     },
     { idempotencyKey, body },

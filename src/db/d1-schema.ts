@@ -263,3 +263,42 @@ export const threadHealth = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.tenant, table.log] })],
 );
+
+/** Addresses that events come in by. Secrets are sealed. */
+export const hooks = sqliteTable(
+  "hooks",
+  {
+    id: text("id").notNull().primaryKey(),
+    tenant: text("tenant").notNull(),
+    app: text("app").notNull(),
+    agent: text("agent").notNull(),
+    /** `HookThread` as JSON. */
+    thread: text("thread_rule").notNull(),
+    scheme: text("scheme").notNull(),
+    secret: text("secret").notNull(),
+    previous: text("previous"),
+    previousUntil: integer("previous_until"),
+    createdAt: integer("created_at").notNull(),
+    createdBy: text("created_by").notNull(),
+  },
+  (table) => [index("hooks_tenant").on(table.tenant, table.createdAt)],
+);
+
+/** Events that have come, by the hash of the sender's id. Kept `EVENT_DAYS`. */
+export const hookEvents = sqliteTable(
+  "hook_events",
+  {
+    tenant: text("tenant").notNull(),
+    app: text("app").notNull(),
+    event: text("event").notNull(),
+    hook: text("hook").notNull(),
+    agent: text("agent").notNull(),
+    thread: text("thread").notNull(),
+    receivedAt: integer("received_at").notNull(),
+    delivered: integer("delivered").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenant, table.app, table.event] }),
+    index("hook_events_received").on(table.receivedAt),
+  ],
+);

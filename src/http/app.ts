@@ -22,6 +22,7 @@ import { createOpenAiApi } from "#protocols/openai/routes.ts";
 import { createRestApi } from "#protocols/rest/routes.ts";
 import { mountA2a, mountCards } from "./a2a.ts";
 import { mountAgUi } from "./ag-ui.ts";
+import { mountHooks } from "./hooks.ts";
 import { mountMcp } from "./mcp.ts";
 import { mountPage, ownHeaders } from "./page.ts";
 import { REFERENCE_CSP, REFERENCE_PAGE, REFERENCE_SCRIPT } from "./pages.ts";
@@ -39,7 +40,9 @@ export interface AppDeps
       RestDeps,
       | "agents"
       | "auditExport"
+      | "box"
       | "builder"
+      | "hooks"
       | "inbox"
       | "ledgers"
       | "metrics"
@@ -98,6 +101,7 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
       refuse(c, failure("method_not_allowed"), { headers: { allow: "GET, HEAD" } }),
     );
   }
+  mountHooks(app, { ...deps, threads });
   app.use("/v1/*", requirePrincipal(authenticate, limits));
   app.route("/v1", rest.api);
   const openai = createOpenAiApi(

@@ -48,6 +48,8 @@ export type ThreadCommand =
       readonly definition: string;
       /** Its run is not the agent's ordinary one: it joins no other. Absent: it may. */
       readonly separate?: boolean;
+      /** Label of where it came from, outside of the tenant: it waits behind everything, and joins nothing. Absent: a caller. */
+      readonly outside?: string | null;
       /** Put before the message; refused as `run_active` while a run is live. Absent: nothing. */
       readonly history?: string | null;
     }

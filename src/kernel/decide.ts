@@ -120,7 +120,7 @@ function sendMessage(
   if (state.halt !== null) return err({ reason: "thread_halted", since: state.halt.at });
   const { run, queue } = state;
   const busy = run?.runId ?? queue[0]?.runId ?? null;
-  const { separate = false, history = null } = command;
+  const { separate = false, outside = null, history = null } = command;
   if (busy !== null && (command.delivery === "reject" || history !== null))
     return err({ reason: "run_active", runId: busy });
   const limit = command.manifest.limits.maxQueuedInputs;
@@ -128,12 +128,13 @@ function sendMessage(
   // More of a budget stays asked for: whatever is said, the answer to it would need that too (B55).
   const isNext =
     run !== null &&
+    outside === null &&
     run.phase.type !== "asking" &&
     isWaitingForHumans(run) &&
     command.delivery !== "interrupt";
   const superseded = isNext ? supersede(run, actor) : [];
   // One run has one output and one set of tools: a message that brings its own gets its own run.
-  const mayJoin = command.output === null && !separate;
+  const mayJoin = command.output === null && !separate && outside === null;
   if (run !== null && (command.delivery === "steer" || isNext) && mayJoin) {
     if (run.steering.length >= limit) return err({ reason: "queue_full", limit });
     const input = received(command, { ...actor, ...runScope(run) });
@@ -169,9 +170,11 @@ function sendMessage(
 }
 
 function received(command: CommandOf<"send_message">, scope: EventScope): ThreadDraft {
-  const { messageId, text, delivery, defaultOutput = null } = command;
+  const { messageId, text, delivery, defaultOutput = null, outside = null } = command;
   const output = command.output ?? defaultOutput;
-  return { type: "input.received", payload: { messageId, text, delivery, output }, scope };
+  const payload = { messageId, text, delivery, output };
+  const origin = outside === null ? {} : { origin: [outside] };
+  return { type: "input.received", payload, scope: { ...scope, ...origin } };
 }
 
 function receipt(

@@ -2,7 +2,19 @@
 export interface Ids {
   /** A fresh id `${prefix}_${random}`, at least 96 bits of entropy, alphabet `[A-Za-z0-9_]`. */
   next(
-    prefix: "evt" | "run" | "msg" | "call" | "log" | "thr" | "req" | "trc" | "spn" | "br",
+    prefix:
+      | "evt"
+      | "run"
+      | "msg"
+      | "call"
+      | "log"
+      | "thr"
+      | "req"
+      | "trc"
+      | "spn"
+      | "br"
+      | "hook"
+      | "whk",
   ): string;
   /** `length` random bytes, for salts. */
   bytes(length: number): Uint8Array;

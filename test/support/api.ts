@@ -13,6 +13,7 @@ import anchorsSql from "../../migrations/d1/0003_anchors.sql?raw";
 import spendSql from "../../migrations/d1/0004_spend.sql?raw";
 import metricsSql from "../../migrations/d1/0005_metrics.sql?raw";
 import runIndexSql from "../../migrations/d1/0006_run_index.sql?raw";
+import hooksSql from "../../migrations/d1/0007_hooks.sql?raw";
 
 interface ApiEnv {
   readonly DB: D1Database;
@@ -135,7 +136,7 @@ async function createTables(database: D1Database): Promise<void> {
     .first();
   if (present !== null) return;
   const statements =
-    `${directorySql}${approvalsSql}${agentVersionsSql}${anchorsSql}${spendSql}${metricsSql}${runIndexSql}`
+    `${directorySql}${approvalsSql}${agentVersionsSql}${anchorsSql}${spendSql}${metricsSql}${runIndexSql}${hooksSql}`
       .split(";")
       .map((statement) => statement.trim())
       .filter((statement) => statement !== "");

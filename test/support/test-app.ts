@@ -8,6 +8,8 @@ import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
 import { CachedPromotedAgents } from "#adapters/agent-versions/cached-promoted-agents.ts";
 import { D1AgentVersions } from "#adapters/agent-versions/d1-agent-versions.ts";
+import { D1HookStore } from "#adapters/hooks/d1-hook-store.ts";
+import { WebCryptoSecretBox } from "#adapters/secret-box/web-crypto-secret-box.ts";
 import { D1MetricsStore } from "#adapters/metrics/d1-metrics.ts";
 import { D1PriceOverrides } from "#adapters/prices/d1-price-overrides.ts";
 import { PriceTable } from "#adapters/prices/price-table.ts";
@@ -79,6 +81,7 @@ export function createTestApp(
   const ledgers = { ledger: () => ledger };
   const spend = new D1SpendStore(d1);
   const metrics = new D1MetricsStore(d1);
+  const hooks = new D1HookStore(d1);
   const overrides = new D1PriceOverrides(d1);
   const builder = createAgentBuilder({
     tools: registeredTools(agents),
@@ -99,6 +102,8 @@ export function createTestApp(
     prices: { table: new PriceTable({ openaiCompatibleUrl: null }), overrides },
     promoted: new CachedPromotedAgents(versions, clock),
     builder,
+    hooks,
+    box: tokenSecret === null ? null : new WebCryptoSecretBox(tokenSecret),
     keys,
     clock,
     hasher,
@@ -169,6 +174,7 @@ export function createTestApp(
     versions,
     spend,
     metrics,
+    hooks,
     overrides,
     keys,
     clock,

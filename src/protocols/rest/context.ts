@@ -13,6 +13,8 @@ import type { LedgerGateway } from "#ports/budget-ledger.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { Directory } from "#ports/directory.ts";
 import type { Hasher } from "#ports/hasher.ts";
+import type { HookStore } from "#ports/hook-store.ts";
+import type { SecretBox } from "#ports/secret-box.ts";
 import type { Ids } from "#ports/ids.ts";
 import type { MetricsStore } from "#ports/metrics.ts";
 import type { SubjectGateway } from "#ports/subject-gateway.ts";
@@ -54,6 +56,9 @@ export interface RestDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly hasher: Hasher;
+  readonly hooks: HookStore;
+  /** Null: this deployment keeps no secrets of others. */
+  readonly box: SecretBox | null;
   readonly auditExport: AuditExport;
 }
 

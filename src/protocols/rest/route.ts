@@ -178,7 +178,7 @@ function toDocument<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTyp
 
 const IDEMPOTENCY_HEADERS = z.object({ "idempotency-key": IdempotencyKey });
 const BINARY = { type: "string", format: "binary" } as const;
-const PROBLEM_RESPONSE = {
+export const PROBLEM_RESPONSE = {
   description: "Any failure (RFC 9457).",
   content: { "application/problem+json": { schema: ProblemDoc } },
 };

@@ -10,6 +10,7 @@ import { addAuditRoutes } from "./routes-audit.ts";
 import { addErasureRoutes } from "./routes-erasure.ts";
 import { addEventRoutes } from "./routes-events.ts";
 import { addFileRoutes } from "./routes-files.ts";
+import { addHookRoutes } from "./routes-hooks.ts";
 import { addHaltRoutes } from "./routes-halt.ts";
 import { addBranchRoutes } from "./routes-branches.ts";
 import { addMessageRoutes, addRunRoutes } from "./routes-messages.ts";
@@ -41,6 +42,7 @@ export function createRestApi(deps: RestDeps): RestApi {
   addFileRoutes(router, deps);
   addHaltRoutes(router, deps);
   addScheduleRoutes(router, deps);
+  addHookRoutes(router, deps);
   addTicketRoutes(router, deps);
   addApprovalRoutes(router, deps);
   addAuditRoutes(router, deps);
