@@ -36,6 +36,7 @@ import { D1RunIndex } from "#adapters/run-index/d1-run-index.ts";
 import { TenantPriceList } from "#adapters/prices/tenant-price-list.ts";
 import { D1SpendStore } from "#adapters/spend/d1-spend.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
+import { withPlans } from "#authoring/planned-run.ts";
 import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
 import type { LedgerComposition } from "#durable-objects/ledger/composition.ts";
 import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
@@ -46,6 +47,7 @@ import { createRequestLog } from "#observability/request-log.ts";
 import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
 import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
+import type { AgentExports } from "#ports/agent-exports.ts";
 import type { Eraser } from "#ports/eraser.ts";
 import type { SubjectGateway, SubjectStub } from "#ports/subject-gateway.ts";
 import type { LedgerGateway, LedgerStub } from "#ports/budget-ledger.ts";
@@ -61,6 +63,8 @@ import { parseSigning } from "./signing-env.ts";
 
 /** A holder that says nothing for so long is asked. Live runs ask by themselves far more often. */
 const ASK_AFTER_MS = 120_000;
+
+const NO_EXPORTS: AgentExports = { tools: [], prompts: [], resources: [] };
 
 /** What a test build puts in the place of a deployment's own. */
 export type Overrides = Partial<ThreadComposition>;
@@ -82,13 +86,16 @@ export function composeThread(
   );
   const table = composePriceTable(env);
   const ownPrices = new D1PriceOverrides(env.DB);
+  const definitions = new Map(
+    resolveAgents(agents, config).map((agent) => [agent.manifest.name, agent]),
+  );
   return {
     catalogue: THREAD_CATALOGUE,
     migrations: OBJECT_MIGRATIONS,
     clock,
     cron: new CronerCron(),
-    agents: new Map(resolveAgents(agents, config).map((agent) => [agent.manifest.name, agent])),
-    models: createModelDirectory(models),
+    agents: definitions,
+    models: withPlans(createModelDirectory(models), definitions),
     sandbox: composeSandbox(env, config),
     schemas: new ZodJsonSchemas(),
     prices: (tenant) => new TenantPriceList({ tenant, table, overrides: ownPrices, clock }),
@@ -175,8 +182,9 @@ export function composeApp(
     tokenSecret: config.tokenSecret,
     allowedOrigins: config.allowedOrigins,
     rates: config.rates,
-    agents: resolveAgents(agents, config).map(({ manifest }) => ({
+    agents: resolveAgents(agents, config).map(({ manifest, exports = NO_EXPORTS }) => ({
       manifest,
+      exports,
       definition: definitionHash(manifest, hasher),
     })),
     auditExport: new ExportWriter({

@@ -180,6 +180,7 @@ function toView(host: ThreadHost, { seq, decidedSeq }: ApprovalRow): ApprovalVie
     question: payload?.question ?? null,
     answerSchema: payload?.answerSchema ?? null,
     budget: payload?.budget ?? null,
+    ...(payload?.client === undefined ? {} : { client: payload.client }),
     requestedAt: header.at,
     expiresAt: payload?.expiresAt ?? null,
     seq,

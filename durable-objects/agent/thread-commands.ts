@@ -1,13 +1,15 @@
 /** Thread commands: what a caller asks for, as commands of the kernel, with their idempotency bodies (K2). */
 import { withExtras } from "#authoring/caller-tool.ts";
+import { toPlannedRun, type PlannedRun } from "#authoring/planned-run.ts";
 import type { Receipt } from "#kernel/commands.ts";
 import { canErase } from "#kernel/erasure.ts";
+import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { Caller, FileUpload, Reply, SendMessage, ThreadView } from "#ports/thread-gateway.ts";
 import type { FileStat } from "#ports/workspace.ts";
 import { requireWorkspacePath } from "#sandbox/workspace-paths.ts";
 import type { ErrorCode } from "#shared/errors.ts";
 import { canonicalJson, utf8, type Json } from "#shared/json.ts";
-import { err, ok } from "#shared/result.ts";
+import { err, ok, type Result } from "#shared/result.ts";
 import { UNDEPLOYED } from "./refusals.ts";
 import { checkAccess } from "./access.ts";
 import type { ThreadHost } from "./thread-host.ts";
@@ -49,11 +51,11 @@ export function send(
   const { message, idempotencyKey } = request;
   if (host.definition === null) return err(UNDEPLOYED);
   const { extras = null, outside = null } = message;
-  const extended = extras === null ? ok(host.definition) : withExtras(host.definition, extras);
-  if (!extended.ok) return refuse("invalid_request", extended.error);
-  const definition = extended.value;
+  const begun = toBeginning(host.definition, message);
+  if (!begun.ok) return refuse("invalid_request", begun.error);
+  const { definition, text } = begun.value;
   const { ids } = host.storage;
-  const { text, delivery, output } = message;
+  const { delivery, output } = message;
   const body: Json = {
     text,
     delivery,
@@ -79,6 +81,17 @@ export function send(
     },
     { idempotencyKey, body },
   );
+}
+
+/** The definition that the message's run is pinned to, and what it says. */
+function toBeginning(
+  own: AgentDefinition,
+  { text, extras }: SendMessage,
+): Result<PlannedRun, string> {
+  if (extras === undefined) return ok({ definition: own, text });
+  if (extras.call !== undefined) return toPlannedRun(own, extras.call);
+  const extended = withExtras(own, extras);
+  return extended.ok ? ok({ definition: extended.value, text }) : extended;
 }
 
 export function cancel(

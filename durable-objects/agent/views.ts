@@ -88,7 +88,11 @@ function toMessageView(event: ThreadEvent, standing: Standing): MessageView | nu
         ...base,
         messageId: id,
         role: "tool",
-        content: event.payload === null ? null : { callId: call, ...event.payload.result },
+        // Plain JSON by contract; interfaces merely lack the index signature that `Json` asks for.
+        content:
+          event.payload === null
+            ? null
+            : ({ callId: call, ...event.payload.result } as unknown as Json),
       };
     case "tool.refused":
       return {

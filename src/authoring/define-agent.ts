@@ -12,9 +12,11 @@ import type {
   ToolPin,
 } from "#kernel/manifest.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
+import type { AgentExports } from "#ports/agent-exports.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { ModelSettings } from "#ports/model.ts";
 import type { Tool } from "#ports/tool.ts";
+import { RESERVED_EXPORTS } from "#ports/agent-exports.ts";
 import {
   DEFAULT_CONTEXT_TOKENS,
   DEFAULT_MAX_REPAIRS,
@@ -61,6 +63,8 @@ export interface AgentSpec<Tools extends readonly Tool[] = readonly Tool[], Outp
   readonly retention?: { readonly maxAgeDays?: number; readonly maxEvents?: number };
   /** What the agent does by itself, in each tenant's thread `main` once there is one; by name. Default nothing. */
   readonly schedules?: { readonly [name: string]: ScheduleSpec };
+  /** What its MCP server offers besides the conversation; default nothing. */
+  readonly exports?: Partial<AgentExports>;
 }
 
 /** Throws TypeError on a definition that cannot run, so that a build fails and not a user's message. */
@@ -98,7 +102,36 @@ export function defineAgent<const Tools extends readonly Tool[], Output = null>(
     ...(spec.replies === "message" ? { replies: spec.replies } : {}),
   };
   assertCounts(manifest);
-  return { manifest, tools, ...toOutput(spec), ...toRetention(spec), ...toSchedules(spec) };
+  return {
+    manifest,
+    tools,
+    ...toOutput(spec),
+    ...toRetention(spec),
+    ...toSchedules(spec),
+    ...toExports(spec, tools),
+  };
+}
+
+function toExports(
+  { name, exports }: Pick<AgentSpec, "name" | "exports">,
+  tools: ReadonlyMap<string, Tool>,
+): Pick<AgentDefinition, "exports"> {
+  if (exports === undefined) return {};
+  const { tools: exported = [], prompts = [], resources = [] } = exports;
+  for (const tool of exported) {
+    if (RESERVED_EXPORTS.has(tool.name))
+      throw new TypeError(
+        `agent ${name}: every agent's MCP server has a tool ${tool.name} already`,
+      );
+    const missing = tool.uses.find((used) => !tools.has(used));
+    if (missing !== undefined)
+      throw new TypeError(`agent ${name}: it exports ${tool.name}, which uses no tool of its own`);
+  }
+  for (const names of [exported, prompts, resources].map((list) => list.map((one) => one.name))) {
+    const twice = names.find((one, index) => names.indexOf(one) !== index);
+    if (twice !== undefined) throw new TypeError(`agent ${name}: two exports are named ${twice}`);
+  }
+  return { exports: { tools: exported, prompts, resources } };
 }
 
 export function toToolPin(tool: Tool): ToolPin {

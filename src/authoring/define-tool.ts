@@ -5,6 +5,7 @@
  * T1 `effect` has no default, because a wrong guess repeats a payment; `check` exists exactly for `reconcile`.
  */
 import type { z } from "zod";
+import type { ToolContent } from "#ports/content.ts";
 import type { Json, JsonObject } from "#shared/json.ts";
 import type {
   Question,
@@ -57,7 +58,7 @@ interface ToolOptions<Args> {
   question?(args: Args): Question;
   readonly limits?: Partial<ToolLimits>;
   /** Throw AppError for a reason the model should see; its code is kept. */
-  execute(args: Args, context: ToolContext): Promise<Json> | Json;
+  execute(args: Args, context: ToolContext): Promise<Json | ToolContent> | Json | ToolContent;
 }
 
 export type ToolSpec<S extends z.ZodObject, Name extends string = string> = ToolOptions<

@@ -57,6 +57,7 @@ const VERSIONS: { readonly [T in ThreadEventType]: number } = {
   "tool.refused": 1,
   "tool.interrupted": 1,
   "tool.late": 1,
+  "tool.reported": 1,
   "approval.requested": 1,
   "approval.decided": 1,
   "approval.refused": 1,

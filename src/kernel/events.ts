@@ -15,11 +15,14 @@ import type {
   OutputSpec,
   Usage,
 } from "#ports/model.ts";
-import type { PlanItem, ToolEffect } from "#ports/tool.ts";
+import type { ClientRequest, PlanItem, ToolEffect, ToolReport } from "#ports/tool.ts";
 import type { BudgetAsk, BudgetStop, LeaseEvents } from "./amounts.ts";
 import type { AgentManifest } from "./manifest.ts";
 import type { ScheduleEvents } from "./schedules.ts";
 import type { TokenUsage } from "./token-usage.ts";
+import type { ToolResult } from "./tool-result.ts";
+
+export type { ToolResult };
 
 /** What becomes of a message while a run is live; `interrupt` cancels that run and starts at once (K40). */
 export type Delivery = "queue" | "steer" | "reject" | "interrupt";
@@ -151,21 +154,6 @@ export type OutputCheck =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly issues: readonly string[] };
 
-export type ToolStatus = "ok" | "error" | "unknown" | "cancelled";
-
-export interface ToolResult {
-  readonly status: ToolStatus;
-  /** Stable machine code of a status other than ok. */
-  readonly code: string | null;
-  /** What the model is shown: never empty, bounded by the tool's `maxResultBytes`. */
-  readonly output: string;
-  /** Size of the whole output in bytes, and where the rest can be read when `output` is a preview of it. */
-  readonly bytes: number;
-  readonly handle: string | null;
-  /** Of the whole output, where `output` is only a preview of it (B2). */
-  readonly digest?: string;
-}
-
 export type CallApprovalKind = "tool" | "question";
 /** `budget`: no call waits, but the next model call of the run (B55). */
 export type ApprovalKind = CallApprovalKind | "budget";
@@ -285,6 +273,8 @@ export interface ThreadEvents extends LeaseEvents, ScheduleEvents {
   readonly "tool.interrupted": { readonly next: "rerun" | "check" | "report_unknown" };
   /** A result that arrived after its call was closed: recorded on its run, seen by no prompt. */
   readonly "tool.late": { readonly result: ToolResult };
+  /** What a call that is under way says of itself. Changes nothing; no prompt holds it. */
+  readonly "tool.reported": ToolReport;
   /** A call waits for a person (A1). The event's id is the approval's id. Of kind `budget` the header names no call. */
   readonly "approval.requested": {
     readonly kind: ApprovalKind;
@@ -300,6 +290,8 @@ export interface ThreadEvents extends LeaseEvents, ScheduleEvents {
     readonly question: string | null;
     /** JSON Schema of the answer; null takes any text. */
     readonly answerSchema: JsonObject | null;
+    /** How a client that asks in the person's place is to be asked. Absent: in the words of the question. */
+    readonly client?: ClientRequest;
     readonly expiresAt: number;
     /** Of kind `budget`: what a yes grants. */
     readonly budget?: BudgetAsk;

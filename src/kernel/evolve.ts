@@ -62,6 +62,10 @@ export function evolve(state: ThreadState, event: ThreadEvent): ThreadState {
   return { ...keepTime(step(state, event), event.header.at), seq, epoch };
 }
 
+/**
+ * The last of all change nothing: words on the way, an attempt that was refused, and files, whose workspace is a projection of
+ * its own: the kernel only keeps the order.
+ */
 function step(state: ThreadState, event: ThreadEvent): ThreadState {
   switch (event.type) {
     case "thread.created":
@@ -110,16 +114,15 @@ function step(state: ThreadState, event: ThreadEvent): ThreadState {
     case "schedule.deleted":
       return evolveSchedule(state, event);
     case "plan.updated":
-      return evolvePlan(state, event);
     case "context.added":
-      return evolveContext(state, event);
+      return event.type === "plan.updated" ? evolvePlan(state, event) : evolveContext(state, event);
     case "erasure.requested":
     case "erasure.completed":
       return evolveErasure(state, event);
+    case "tool.reported":
     case "approval.refused":
     case "file.written":
     case "file.deleted":
-      // An attempt that changed nothing; and the workspace is a projection of its own, the kernel only keeps the order.
       return state;
   }
 }

@@ -1,5 +1,6 @@
 /** AgentDefinition: an agent as code has it now. Runs are pinned to the manifest; the tools are what executes it. */
 import type { AgentManifest } from "#kernel/manifest.ts";
+import type { AgentExports } from "./agent-exports.ts";
 import type { OutputSpec } from "./model.ts";
 import type { ScheduleRequest } from "./schedule-stub.ts";
 import type { Tool } from "./tool.ts";
@@ -14,6 +15,8 @@ export interface AgentDefinition {
   readonly retention?: Retention;
   /** What its threads named `main` do by themselves. Not part of what a run is pinned to. Absent: nothing. */
   readonly schedules?: readonly ScheduleRequest[];
+  /** What it shows over MCP besides its conversation. Absent: nothing. */
+  readonly exports?: AgentExports;
 }
 
 /** History beyond either may be pruned (H40). */

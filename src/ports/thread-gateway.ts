@@ -25,6 +25,7 @@ import type { BudgetAsk, BudgetStop } from "#kernel/amounts.ts";
 import type { Credential, StoredTicket } from "./key-store.ts";
 import type { OutputSpec } from "./model.ts";
 import type { LeaseHolderStub } from "./budget-ledger.ts";
+import type { ClientRequest } from "./tool.ts";
 import type { FileStat } from "./workspace.ts";
 import type { AuditStub } from "./audit-stub.ts";
 import type { EventHeader } from "./event-log.ts";
@@ -76,6 +77,8 @@ export interface RunExtras {
   readonly instructions: string | null;
   /** What was said elsewhere before, as the caller tells it; null for nothing. */
   readonly history: string | null;
+  /** An exported tool of the agent, run instead of its model. Absent: the model answers. */
+  readonly call?: { readonly name: string; readonly args: JsonObject };
 }
 export type RunStatus = "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
 
@@ -193,6 +196,8 @@ export interface ApprovalView {
   readonly answerSchema: Json;
   /** Of kind `budget`: what a yes grants. */
   readonly budget: BudgetAsk | null;
+  /** How a client that asks in the person's place is to be asked. Absent: in the words of the question. */
+  readonly client?: ClientRequest;
   readonly requestedAt: number;
   readonly expiresAt: number | null;
   /** Of `approval.requested`; pages go by it. */

@@ -9,6 +9,7 @@
  */
 import type { Json, JsonObject } from "#shared/json.ts";
 import type { Result } from "#shared/result.ts";
+import type { ToolContent } from "./content.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { WorkspaceSession } from "./workspace.ts";
 
@@ -43,7 +44,32 @@ export interface Question {
   readonly text: string;
   /** JSON Schema of the answer; null takes any text. */
   readonly answerSchema: JsonObject | null;
+  /** How a client that asks in the person's place is to be asked. Absent: in the words of the question. */
+  readonly client?: ClientRequest;
 }
+/**
+ * A question to the program that a person sits at: a form, a sample of its language model, its folders. Its answer is the
+ * call's result. PERSISTED CONTRACT inside `approval.requested`.
+ */
+export interface ClientRequest {
+  /** Names it among others of the same call. */
+  readonly key: string;
+  readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
+  readonly params: JsonObject;
+}
+/** What a call says of itself on the way. PERSISTED CONTRACT as `tool.reported`. */
+export type ToolReport =
+  | {
+      readonly type: "progress";
+      readonly progress: number;
+      readonly total: number | null;
+      readonly message: string | null;
+    }
+  | {
+      readonly type: "log";
+      readonly level: "debug" | "info" | "warning" | "error";
+      readonly data: Json;
+    };
 export interface ArgumentIssue {
   /** JSON Pointer (RFC 6901) into the arguments. */
   readonly path: string;
@@ -67,6 +93,8 @@ export interface ToolContext {
   /** The plan as of this call, and its replacement, committed with the outcome. */
   readonly plan: readonly PlanItem[];
   setPlan(items: readonly PlanItem[]): void;
+  /** Recorded at once, for who follows the run; at most 100 of a call. */
+  report(report: ToolReport): void;
   /** Under which this call runs; null where no person was asked. */
   readonly approval: HumanDecision | null;
 }
@@ -83,7 +111,7 @@ export interface Tool {
   /** Parsed JSON to the exact arguments that policy, audit and `execute` all see, defaults filled in. */
   parse(args: Json): Result<JsonObject, readonly ArgumentIssue[]>;
   /** A string is given to the model as it is; any other value as JSON. Throwing is an error result, not a crash. */
-  execute(args: JsonObject, context: ToolContext): Promise<Json>;
+  execute(args: JsonObject, context: ToolContext): Promise<Json | ToolContent>;
   /** Required for approval `question`: what the person is shown. */
   question?(args: JsonObject): Question;
   /** Required for `reconcile`. `happened: true` carries the result of the first attempt. */

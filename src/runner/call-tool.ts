@@ -11,7 +11,8 @@ import type { Refusal, Settlement, ThreadDraft, ToolResult } from "#kernel/event
 import type { ToolPin } from "#kernel/manifest.ts";
 import type { EventScope } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
-import type { PlanItem, Tool, ToolContext } from "#ports/tool.ts";
+import { ToolContent } from "#ports/content.ts";
+import type { PlanItem, Tool, ToolContext, ToolReport } from "#ports/tool.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
 import type { WorkspaceStore } from "#ports/workspace-store.ts";
 import type { WorkspaceSession } from "#ports/workspace.ts";
@@ -29,6 +30,7 @@ import {
   toResultText,
   toToolResult,
   toUnknownResult,
+  withParts,
   type ResultLimits,
 } from "./tool-result.ts";
 
@@ -54,15 +56,19 @@ export interface ToolCallDeps {
   readonly grant: Grant | null;
   /** Of the first attempt, or minted now. */
   readonly idempotencyKey: string;
+  /** Records what the call says of itself, as long as it is under way. */
+  readonly report: (draft: ThreadDraft) => void;
 }
 
 type Ran =
-  | { readonly type: "value"; readonly value: Json }
+  | { readonly type: "value"; readonly value: Json | ToolContent }
   | { readonly type: "not_happened" }
   | { readonly type: "failed"; readonly code: string; readonly message: string };
 
 type Settled = Exclude<Ran, { readonly type: "not_happened" }>;
 
+/** A call that reports for ever does not fill a log. */
+const MAX_REPORTS = 100;
 const WITHHELD = "The result was withheld: it could not be screened.";
 const FREE: Settlement = { costMicros: 0, tokens: 0, estimated: false };
 
@@ -111,6 +117,7 @@ export class ToolCrossing implements Crossing {
       args: question === null ? shown : null,
       question: question?.text ?? null,
       answerSchema: question?.answerSchema ?? null,
+      ...(question?.client === undefined ? {} : { client: question.client }),
       expiresAt: now() + (limits.approvalTimeoutMs ?? DEFAULT_APPROVAL_MS),
     } as const;
     const { attempt: _, ...scope } = this.#scope;
@@ -228,7 +235,8 @@ export class ToolCrossing implements Crossing {
     staged: { plan: readonly PlanItem[] | null };
     interrupt: Interrupt;
   }): ToolContext {
-    const { idempotencyKey, view, plan, sandbox, now } = this.#deps;
+    const { idempotencyKey, view, plan, sandbox, now, report } = this.#deps;
+    let reports = 0;
     return {
       idempotencyKey,
       attempt: view.attempt,
@@ -243,12 +251,18 @@ export class ToolCrossing implements Crossing {
       setPlan: (items) => {
         run.staged.plan = items;
       },
+      report: (payload) => {
+        reports += 1;
+        if (reports > MAX_REPORTS || run.interrupt.signal.aborted) return;
+        const scope = { ...this.#scope, cause: this.#deps.intentId };
+        report({ type: "tool.reported", payload: toWellFormedReport(payload), scope });
+      },
     };
   }
 
   /** Null withholds: what could not be screened is not shown. */
   async #screen(ran: Settled, guardrail: GuardrailHook): Promise<string | null> {
-    const text = ran.type === "value" ? toResultText(ran.value) : ran.message;
+    const text = ran.type === "value" ? toShownText(ran.value) : ran.message;
     try {
       return await guardrail.toolOutput(this.#deps.view, text);
     } catch {
@@ -258,7 +272,10 @@ export class ToolCrossing implements Crossing {
 
   #toResult(ran: Settled, shown: string | null, limits: ResultLimits): ToolResult {
     if (shown === null) return toErrorResult("denied_by_policy", WITHHELD, limits);
-    if (ran.type === "value") return toToolResult(shown.toWellFormed(), limits);
+    if (ran.type === "value") {
+      const result = toToolResult(shown.toWellFormed(), limits);
+      return ran.value instanceof ToolContent ? withParts(result, ran.value, shown) : result;
+    }
     return this.#effect.mode === "check"
       ? toUnknownResult(shown, limits)
       : toErrorResult(ran.code, shown, limits);
@@ -295,6 +312,15 @@ export class ToolCrossing implements Crossing {
     ];
     return { drafts, settlement: FREE, changes: [], without: null, late: null };
   }
+}
+
+function toShownText(value: Json | ToolContent): string {
+  return value instanceof ToolContent ? value.toText() : toResultText(value);
+}
+
+function toWellFormedReport(report: ToolReport): ToolReport {
+  // What goes into the log is JSON whatever the tool's code passed.
+  return JSON.parse(JSON.stringify(report)) as ToolReport;
 }
 
 function timeoutMessage({ effect, limits }: ToolPin): string {

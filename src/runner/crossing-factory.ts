@@ -19,6 +19,7 @@ import type { JsonObject } from "#shared/json.ts";
 import { ModelCrossing } from "./call-model.ts";
 import { ToolCrossing, type Grant } from "./call-tool.ts";
 import type { Crossing } from "./crossing.ts";
+import { isIntentOpen } from "./gate.ts";
 import type { GateHooks } from "./gate-hooks.ts";
 import type { Journal } from "./journal.ts";
 import { DEFAULT_IDLE_MS } from "./model-stream.ts";
@@ -142,6 +143,10 @@ export class CrossingFactory {
       now: () => clock.now(),
       intentId,
       idempotencyKey: effect.idempotencyKey ?? intentId,
+      report: (draft) => {
+        if (this.#journal.closed === null && isIntentOpen(this.#journal.state, intentId))
+          this.#journal.append(() => [draft]);
+      },
     });
   }
 

@@ -4,8 +4,9 @@
  * A longer result becomes head and tail with its size and a handle; the whole is staged as a workspace file of that
  * name, so it commits with the outcome and the tools that read files page through it.
  */
-import type { ToolResult, ToolStatus } from "#kernel/events.ts";
+import type { ToolResult, ToolStatus } from "#kernel/tool-result.ts";
 import { EMPTY_RESULT, isBlank } from "#kernel/prompt-text.ts";
+import type { ToolContent } from "#ports/content.ts";
 import type { WorkspaceSession } from "#ports/workspace.ts";
 import { isAppError } from "#shared/errors.ts";
 import { utf8, type Json } from "#shared/json.ts";
@@ -41,6 +42,16 @@ export function toUnknownResult(message: string, limits: ResultLimits): ToolResu
   const text =
     `It is not known whether this call happened, and it was not repeated. ${message}`.toWellFormed();
   return bounded({ status: "unknown", code: "outcome_unknown" }, text, { ...limits, files: null });
+}
+
+/** Larger content belongs into a file of the workspace, or behind a link. */
+const MAX_PARTS_BYTES = 1_000_000;
+
+/** What a guardrail changed the words of is not shown in another form either. */
+export function withParts(result: ToolResult, content: ToolContent, shown: string): ToolResult {
+  const { parts } = content;
+  if (shown !== content.toText() || JSON.stringify(parts).length > MAX_PARTS_BYTES) return result;
+  return { ...result, parts };
 }
 
 export function toErrorCode(error: unknown): string {

@@ -26,7 +26,7 @@ export default function setup(project: TestProject): () => void {
 }
 
 /** With a configuration of its own: neither pages nor bindings are needed to build. */
-function bundle(directory: string): void {
+export function bundle(directory: string): void {
   const config = join(directory, "wrangler.json");
   writeFileSync(
     config,

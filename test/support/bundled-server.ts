@@ -1,94 +1,9 @@
-/**
- * The Worker of a test as a bundle under Miniflare: a real server on a port, with a key of tenant `dev`. Quicker to start
- * than `wrangler dev`, and with nothing between client and Worker.
- */
-import { readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { convertV4MiniflareOptions, Miniflare } from "miniflare";
-import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
-import { SCOPES } from "#auth/principal.ts";
-import { utf8 } from "#shared/json.ts";
+/** The Worker that the suite's run has bundled, with stores of its own. */
 import { inject } from "vitest";
-import { BUNDLE_ENTRY, COMPATIBILITY_DATE } from "./bundle-once.ts";
+import { serveBundle, type BundledServer } from "./serve-bundle.ts";
 
-const ROOT = resolve(import.meta.dirname, "../..");
-const KEY = `hf_${"c".repeat(43)}`;
-const PRINCIPAL = "key_conformance";
+export type { BundledServer };
 
-export interface BundledServer {
-  readonly url: string;
-  readonly key: string;
-  dispose(): Promise<void>;
-}
-
-/** Each with stores of its own; the bundle is the run's. */
 export async function startBundled(): Promise<BundledServer> {
-  const directory = inject("bundle");
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      modulesRoot: directory,
-      modules: modulesOf(directory, BUNDLE_ENTRY),
-      host: "127.0.0.1",
-      port: 0,
-      cf: false,
-      compatibilityDate: COMPATIBILITY_DATE,
-      compatibilityFlags: ["nodejs_compat"],
-      durableObjects: {
-        AGENT: { className: "AgentObject", useSQLite: true },
-        MEMORY: { className: "MemoryObject", useSQLite: true },
-        LEDGER: { className: "LedgerObject", useSQLite: true },
-      },
-      d1Databases: ["DB"],
-      r2Buckets: ["BLOBS"],
-      bindings: {
-        HOLDFAST_TOKEN_SECRET: "a secret of tests that is long enough",
-        HOLDFAST_ALLOWED_ORIGINS: "https://app.example.com",
-        // The key of RFC 8037, appendix A.
-        HOLDFAST_SIGNING_KEY: JSON.stringify({
-          kty: "OKP",
-          crv: "Ed25519",
-          d: "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",
-          x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
-        }),
-        // Tests poll faster than any client.
-        HOLDFAST_REQUESTS_PER_MINUTE: "0",
-        HOLDFAST_RUNS_PER_MINUTE: "0",
-      },
-    }),
-  );
-  const url = (await miniflare.ready).origin;
-  await createKey(await miniflare.getD1Database("DB"));
-  return {
-    url,
-    key: KEY,
-    dispose: () => miniflare.dispose(),
-  };
-}
-
-/** The entry first, then what the bundle imports beside it. */
-function modulesOf(directory: string, entry: string) {
-  const wasm = readdirSync(directory).filter((name) => name.endsWith(".wasm"));
-  return [
-    { type: "ESModule" as const, path: join(directory, entry) },
-    ...wasm.map((name) => ({ type: "CompiledWasm" as const, path: join(directory, name) })),
-  ];
-}
-
-async function createKey(database: D1Database): Promise<void> {
-  const folder = join(ROOT, "migrations/d1");
-  for (const file of readdirSync(folder).toSorted()) {
-    const statements = readFileSync(join(folder, file), "utf8")
-      .split(";")
-      .map((statement) => statement.trim())
-      .filter((statement) => statement !== "");
-    await database.batch(statements.map((statement) => database.prepare(statement)));
-  }
-  await database.batch([
-    database.prepare("INSERT INTO tenants (id, name, created_at) VALUES ('dev', 'dev', 1)"),
-    database
-      .prepare(
-        "INSERT INTO api_keys (id, tenant, kind, name, hash, scopes, created_at) VALUES (?, 'dev', 'service', 'test', ?, ?, 1)",
-      )
-      .bind(PRINCIPAL, new NodeHasher().sha256(utf8(KEY)), SCOPES.join(" ")),
-  ]);
+  return serveBundle(inject("bundle"));
 }

@@ -18,8 +18,8 @@ import type {
   Refusal,
   ThreadDraft,
   ThreadEvent,
-  ToolStatus,
 } from "#kernel/events.ts";
+import type { ToolStatus } from "#kernel/tool-result.ts";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
 import type { AgentManifest, ToolPin } from "#kernel/manifest.ts";
 import { nextEffects } from "#kernel/next-effects.ts";

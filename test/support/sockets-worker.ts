@@ -13,6 +13,7 @@ import type { Model, ModelPart, ModelRequest } from "#ports/model.ts";
 import { BudgetObject } from "#durable-objects/ledger-object.ts";
 import { composeApp, composeLedger, composeThread } from "#src/composition.ts";
 import type { Env } from "#src/env.ts";
+import { MCP_FIXTURE } from "#test/support/mcp-fixture/agent.ts";
 import { FREE_PRICES } from "#test/support/free-prices.ts";
 import { weatherAgent } from "#test/support/weather-agent.ts";
 
@@ -111,7 +112,7 @@ const AGENT = defineAgent({
   tools: [refund, where, add],
 });
 
-const ALL = [...AGENTS, AGENT, weatherAgent];
+const ALL = [...AGENTS, AGENT, weatherAgent, MCP_FIXTURE];
 
 export class AgentObject extends ThreadAgent {
   static override readonly compose = (env: Env): ThreadComposition => {

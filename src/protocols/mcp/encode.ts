@@ -1,5 +1,6 @@
-/** Views of a run as results of tools: structured for programs, words for a model. */
+/** Views of a run, and content, as MCP has them: structured for programs, words for a model. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { ContentPart, ResourceContent } from "#ports/content.ts";
 import type { ApprovalView, RunView } from "#ports/thread-gateway.ts";
 import type { RunOutput } from "./wire.ts";
 
@@ -46,4 +47,17 @@ function toWords({ thread, run, status, text, reason, waiting }: RunOutput): str
       : `- question ${approval}: ${question}`,
   );
   return `The run waits for a person (${place}). Decide with the tool answer:\n${asked.join("\n")}`;
+}
+
+type Block = NonNullable<CallToolResult["content"]>[number];
+type ResourceBlock = Extract<Block, { readonly type: "resource" }>;
+
+export function toBlock(part: ContentPart): Block {
+  return part.type === "resource" ? toResourceBlock(part.resource) : part;
+}
+
+export function toResourceBlock({ uri, mimeType, text, blob }: ResourceContent): ResourceBlock {
+  const resource =
+    text === undefined ? { uri, mimeType, blob: blob ?? "" } : { uri, mimeType, text };
+  return { type: "resource", resource };
 }

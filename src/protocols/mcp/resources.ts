@@ -3,13 +3,16 @@ import {
   ResourceTemplate,
   type McpServer,
   type ReadResourceResult,
+  type Variables,
 } from "@modelcontextprotocol/server";
 import { toCaller } from "#auth/principal.ts";
+import type { ResourceContent } from "#ports/content.ts";
 import type { Failure, ThreadStub } from "#ports/thread-gateway.ts";
 import { toProblem } from "#protocols/rest/errors.ts";
 import { fromUtf8 } from "#shared/json.ts";
 import { requireScopes } from "./access.ts";
-import type { McpCall } from "./tools.ts";
+import { stubOf, type McpCall } from "./call.ts";
+import { toResourceBlock } from "./encode.ts";
 import { toThreadId } from "./wire.ts";
 
 /** One answer holds at most this much of a file; larger ones are read over REST. */
@@ -17,6 +20,8 @@ const MAX_FILE_BYTES = 1_048_576;
 const PAGE = 200;
 
 export function addResources(server: McpServer, call: McpCall): void {
+  addExported(server, call);
+  if (call.older !== null) acceptSubscriptions(server);
   server.registerResource(
     "transcript",
     new ResourceTemplate("holdfast://threads/{thread}/transcript", { list: undefined }),
@@ -41,7 +46,7 @@ export function addResources(server: McpServer, call: McpCall): void {
 }
 
 async function transcript(call: McpCall, uri: URL, thread: string): Promise<ReadResourceResult> {
-  const page = await stubOf(call, thread, "threads:read").messages(toCaller(call.principal), {
+  const page = await checkedStub(call, thread, "threads:read").messages(toCaller(call.principal), {
     after: 0,
     limit: PAGE,
   });
@@ -50,7 +55,7 @@ async function transcript(call: McpCall, uri: URL, thread: string): Promise<Read
 }
 
 async function events(call: McpCall, uri: URL, thread: string): Promise<ReadResourceResult> {
-  const page = await stubOf(call, thread, "threads:read").events(toCaller(call.principal), {
+  const page = await checkedStub(call, thread, "threads:read").events(toCaller(call.principal), {
     after: 0,
     limit: PAGE,
   });
@@ -64,7 +69,7 @@ async function file(
   { thread, path }: { readonly thread: string; readonly path: string },
 ): Promise<ReadResourceResult> {
   const range = { offset: 0, limit: MAX_FILE_BYTES };
-  const read = await stubOf(call, thread, "files:read").readFile(
+  const read = await checkedStub(call, thread, "files:read").readFile(
     toCaller(call.principal),
     path,
     range,
@@ -91,16 +96,53 @@ function json(uri: URL, value: unknown): ReadResourceResult {
   };
 }
 
-function stubOf(call: McpCall, text: string, scope: "threads:read" | "files:read"): ThreadStub {
-  const { threads, principal, agent } = call;
+function checkedStub(
+  call: McpCall,
+  text: string,
+  scope: "threads:read" | "files:read",
+): ThreadStub {
   const allowed = requireScopes(call, [scope]);
   if (!allowed.ok) throw refused(allowed.error);
   const thread = toThreadId(text);
   if (thread === null) throw new Error("not_found: there is no such thread.");
-  return threads.stub(toCaller(principal), { agent, thread });
+  return stubOf(call, thread);
 }
 
 function refused(failure: Failure): Error {
   const { code, detail } = toProblem(failure, "");
   return new Error(`${code}: ${detail}`);
+}
+
+/** Of the agent's definition: the same for everybody who may talk to the agent. */
+function addExported(server: McpServer, { exports }: McpCall): void {
+  for (const { name, uri, description, mimeType, read } of exports.resources) {
+    const config = { description, mimeType };
+    if (uri.includes("{")) {
+      const template = new ResourceTemplate(uri, { list: undefined });
+      server.registerResource(name, template, config, async (at, variables) =>
+        toRead(await read(at.href, toTexts(variables))),
+      );
+    } else
+      server.registerResource(name, uri, config, async (at) => toRead(await read(at.href, {})));
+  }
+}
+
+function toRead(content: ResourceContent): ReadResourceResult {
+  const { resource } = toResourceBlock(content);
+  return { contents: [resource] };
+}
+
+function toTexts(variables: Variables): { readonly [name: string]: string } {
+  return Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [name, String(value)]),
+  );
+}
+
+/**
+ * Accepted, because older clients take a refusal for a defect; nothing is told, because a session of theirs is nothing that is
+ * kept (P105). Whoever wants to see a run as it goes asks for progress.
+ */
+function acceptSubscriptions({ server }: McpServer): void {
+  server.setRequestHandler("resources/subscribe", () => ({}));
+  server.setRequestHandler("resources/unsubscribe", () => ({}));
 }

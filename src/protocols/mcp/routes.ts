@@ -2,39 +2,108 @@
  * MCP: each agent is a remote MCP server at `/mcp/:agent`, stateless (revision 2026-07-28), with older Streamable HTTP clients
  * on the same endpoint.
  *
- * P80 a page of another origin is refused before its body is read. No server outlives its request, so no client meets
- * another's (P84).
+ * P80 a page of another origin is refused before its body is read, and so is another host. No server outlives its request, so
+ * no client meets another's (P84).
  */
-import { createMcpHandler } from "agents/mcp/server";
-import { McpServer } from "@modelcontextprotocol/server";
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  McpServer,
+  type AuthInfo,
+} from "@modelcontextprotocol/server";
+import { isJsonObject } from "#shared/json.ts";
+import { toAbilities, TASKS_EXTENSION, type McpCall } from "./call.ts";
+import { addExportedTools } from "./exported-tools.ts";
+import { serveOlder } from "./older.ts";
+import { addPrompts } from "./prompts.ts";
 import { addResources } from "./resources.ts";
-import { addTools, type McpCall } from "./tools.ts";
+import { readState } from "./runs.ts";
+import type { SessionDeps } from "./session.ts";
+import { addTasks, missingTasks } from "./tasks.ts";
+import { addTools } from "./tools.ts";
 
-export interface McpRequest extends McpCall {
+export interface McpRequest {
+  readonly call: Omit<McpCall, "older">;
+  readonly sessions: SessionDeps;
   readonly request: Request;
   /** Of the agent, for who chooses among tools. */
   readonly description: string;
-  readonly allowedOrigins: readonly string[];
-  readonly context: ExecutionContext;
+  /** What an OAuth token allows; undefined for other credentials. */
+  readonly authInfo: AuthInfo | undefined;
 }
 
-/** Null where the request may go on; its origin is this server's, configured, or not a page's. */
-export function isForeignOrigin(request: Request, allowed: readonly string[]): boolean {
-  const origin = request.headers.get("origin");
-  return origin !== null && origin !== new URL(request.url).origin && !allowed.includes(origin);
+/** Lists follow from the agent's code, and are the same for everybody who may see them. */
+const HINTS = { ttlMs: 60_000, cacheScope: "private" } as const;
+
+export async function serveMcp(request: McpRequest): Promise<Response> {
+  const { call, request: http, authInfo, description } = request;
+  const createServer = (own: McpCall): McpServer => toServer(own, description);
+  const body = http.method === "POST" ? await readJson(http.clone()) : undefined;
+  if (http.method !== "POST" || (await isLegacyRequest(http.clone(), body)))
+    return serveOlder({ ...request, body, createServer });
+  const refused = refuseWithoutTasks(call, body);
+  if (refused !== null) return refused;
+  const handler = createMcpHandler(() => createServer({ ...call, older: null }), {
+    legacy: "reject",
+  });
+  return handler.fetch(http, {
+    ...(body === undefined ? {} : { parsedBody: body }),
+    ...(authInfo === undefined ? {} : { authInfo }),
+  });
 }
 
-export async function serveMcp(call: McpRequest): Promise<Response> {
-  const { request, agent, description, context } = call;
-  const handler = createMcpHandler(
-    () => {
-      const server = new McpServer({ name: agent, version: "1" }, { instructions: description });
-      addTools(server, call, description);
-      addResources(server, call);
-      return server;
+function toServer(call: McpCall, instructions: string): McpServer {
+  const server = new McpServer(
+    { name: call.agent, version: "1" },
+    {
+      instructions,
+      requestState: { verify: (state) => readState(call, state) },
+      capabilities: {
+        logging: {},
+        completions: {},
+        // What an agent exports is its code: it changes with a deploy, which ends every stream.
+        tools: { listChanged: false },
+        prompts: { listChanged: false },
+        resources: { listChanged: false, ...(call.older === null ? {} : { subscribe: true }) },
+        ...(call.older === null
+          ? { extensions: { [TASKS_EXTENSION]: {} } }
+          : { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }),
+      },
+      cacheHints: {
+        "tools/list": HINTS,
+        "prompts/list": HINTS,
+        "resources/list": HINTS,
+        "resources/templates/list": HINTS,
+      },
     },
-    // The origin was checked before; CORS is granted to nobody.
-    { route: `/mcp/${agent}`, corsOptions: false, allowedOriginHostnames: "*" },
   );
-  return handler(request, {}, context);
+  addTools(server, call, instructions);
+  addExportedTools(server, call);
+  addResources(server, call);
+  addPrompts(server, call);
+  addTasks(server, call);
+  return server;
+}
+
+/** Undefined for what is no JSON: the protocol's own parser says so. */
+async function readJson(request: Request): Promise<unknown> {
+  try {
+    return await request.json<unknown>();
+  } catch {
+    return undefined;
+  }
+}
+
+/** A tool that is only ever a task, for a client that does not know tasks. */
+function refuseWithoutTasks({ exports }: Pick<McpCall, "exports">, body: unknown): Response | null {
+  if (!isJsonObject(body) || body["method"] !== "tools/call") return null;
+  const { params, id } = body;
+  const meta = isJsonObject(params) ? params["_meta"] : null;
+  if (!isJsonObject(params) || !isJsonObject(meta)) return null;
+  const tool = exports.tools.find(({ name }) => name === params["name"]);
+  const { tasks } = toAbilities(meta["io.modelcontextprotocol/clientCapabilities"]);
+  if (tool?.tasks !== "required" || tasks) return null;
+  const { code, message, data } = missingTasks();
+  const error = { code, message, data };
+  return Response.json({ jsonrpc: "2.0", error, id: id ?? null }, { status: 400 });
 }

@@ -1,4 +1,5 @@
 /** What REST handlers are given: by the app once, and by the middleware per request. */
+import type { AgentExports } from "#ports/agent-exports.ts";
 import type { Context } from "hono";
 import type { Auth } from "#auth/authenticate.ts";
 import type { Principal } from "#auth/principal.ts";
@@ -31,6 +32,8 @@ export interface AgentEntry {
   /** SHA-256 of the canonical manifest. */
   readonly definition: string;
   readonly manifest: AgentManifest;
+  /** What it shows over MCP. Absent: nothing. */
+  readonly exports?: AgentExports;
 }
 
 export interface RestDeps {

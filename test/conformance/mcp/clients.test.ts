@@ -5,6 +5,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startBundled, type BundledServer } from "../../support/bundled-server.ts";
 
@@ -150,6 +151,23 @@ describe("the endpoint", () => {
     expect((await post({ authorization })).status).toBe(200);
     const own = await post({ authorization, origin: server.url });
     expect(own.status).toBe(200);
+  });
+
+  it("[P85] H03 a host that is not this service's is refused, by every method", async () => {
+    const { port } = endpoint();
+    for (const method of ["POST", "GET", "DELETE", "OPTIONS"]) {
+      const status = await new Promise((resolve, reject) => {
+        const headers = { host: "evil.example", authorization: `Bearer ${server.key}` };
+        const path = "/mcp/obeys";
+        request({ hostname: "127.0.0.1", port, path, method, headers }, (answer) => {
+          answer.resume();
+          resolve(answer.statusCode);
+        })
+          .on("error", reject)
+          .end();
+      });
+      expect([method, status]).toEqual([method, 403]);
+    }
   });
 
   it("[P81] a credential can do over MCP what it can do over REST, and no more", async () => {

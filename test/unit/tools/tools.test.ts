@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isAppError } from "#shared/errors.ts";
 import type { Json, JsonObject } from "#shared/json.ts";
+import { ToolContent } from "#ports/content.ts";
 import type { PlanItem, Tool, ToolContext } from "#ports/tool.ts";
 import type { WorkspaceSession } from "#ports/workspace.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
@@ -38,8 +39,10 @@ async function call(
     plan: [],
     approval: null,
     setPlan: (items) => void plan.push([...items]),
+    report: () => undefined,
   };
-  return tool.execute(parsed.value, context);
+  const value = await tool.execute(parsed.value, context);
+  return value instanceof ToolContent ? value.toText() : value;
 }
 const codeOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
