@@ -85,6 +85,10 @@ export function composeBench({ agent, model, ledger }: BenchParts): ThreadCompos
       }),
     },
     inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
+    push: {
+      sender: { post: async () => ({ type: "answered", status: 200, retryAfterMs: null }) },
+      protocol: { encode: () => null },
+    },
     runIndex: { put: async () => undefined, list: async () => [], count: async () => 0 },
     socketProtocol,
     audit: UNSIGNED,

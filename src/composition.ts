@@ -53,6 +53,9 @@ import type { SubjectGateway, SubjectStub } from "#ports/subject-gateway.ts";
 import type { LedgerGateway, LedgerStub } from "#ports/budget-ledger.ts";
 import type { ThreadGateway, ThreadStub } from "#ports/thread-gateway.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
+import { FetchWebhookSender } from "#adapters/webhook-sender/fetch-webhook-sender.ts";
+import { refuseAddress } from "#adapters/webhook-sender/refuse-address.ts";
+import { pushProtocol } from "#protocols/a2a/push.ts";
 import { socketProtocol } from "#protocols/websocket/encode.ts";
 import { DEFAULT_HOOKS } from "#runner/default-hooks.ts";
 import { LeaseBudget } from "#runner/lease-budget.ts";
@@ -114,6 +117,10 @@ export function composeThread(
     archive: new R2BlobArchive(env.BLOBS),
     erasers: composeErasers(env),
     socketProtocol,
+    push: {
+      protocol: pushProtocol,
+      sender: new FetchWebhookSender({ refuse: refuseAddress(config.egress), clock }),
+    },
     audit: composeAudit(env),
     report: reportIncident,
     idleMs: DEFAULT_IDLE_MS,
@@ -195,6 +202,7 @@ export function composeApp(
     }),
     keySet: { keys: signing.keys.map(toJwk) },
     signer: signing.signer,
+    egress: config.egress,
     clock,
     ids: new RandomIds(),
     hasher,

@@ -4,6 +4,7 @@
  * Owns names and defaults of variables. A wrong value fails here, once, with what to set, instead of later inside a run.
  */
 import { toModelConfig } from "#adapters/model/model-directory.ts";
+import type { EgressRules } from "#shared/egress-address.ts";
 import { AppError } from "#shared/errors.ts";
 
 export interface Env {
@@ -33,6 +34,7 @@ export interface Env {
   readonly HOLDFAST_SANDBOX?: string;
   readonly HOLDFAST_HEARTBEAT_MS?: string;
   readonly HOLDFAST_ALLOWED_ORIGINS?: string;
+  readonly HOLDFAST_EGRESS_LOOPBACK?: string;
   readonly HOLDFAST_REQUESTS_PER_MINUTE?: string;
   readonly HOLDFAST_RUNS_PER_MINUTE?: string;
 }
@@ -47,6 +49,8 @@ export interface Config {
   readonly heartbeatMs: number;
   /** Origins of pages that may open sockets, besides the Worker's own. */
   readonly allowedOrigins: readonly string[];
+  /** Where addresses that callers name may be asked. */
+  readonly egress: EgressRules;
   /** Of each principal, in each isolate. Null: unlimited. */
   readonly rates: {
     readonly requestsPerMinute: number | null;
@@ -72,6 +76,7 @@ export function parseEnv(env: Env): Config {
     sandbox: parseSandbox(env),
     heartbeatMs: parseHeartbeat(env.HOLDFAST_HEARTBEAT_MS),
     allowedOrigins: parseOrigins(env.HOLDFAST_ALLOWED_ORIGINS ?? ""),
+    egress: { loopback: parseSwitch(env, "HOLDFAST_EGRESS_LOOPBACK") },
     rates: {
       requestsPerMinute: parseRate(
         env,
@@ -117,6 +122,12 @@ function parseHeartbeat(text: string | undefined): number {
     );
   }
   return value;
+}
+
+function parseSwitch(env: Env, variable: "HOLDFAST_EGRESS_LOOPBACK"): boolean {
+  const text = env[variable] ?? "";
+  if (text !== "" && text !== "0" && text !== "1") throw invalid(variable, "must be 1, 0 or empty");
+  return text === "1";
 }
 
 function parseRate(

@@ -17,10 +17,12 @@ import type { MetricsStore } from "#ports/metrics.ts";
 import type { ModelDirectory } from "#ports/model.ts";
 import type { TenantPrices } from "#ports/prices.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
+import type { PushProtocol } from "#ports/push.ts";
 import type { RunIndex } from "#ports/run-index.ts";
 import type { SpendStore } from "#ports/spend.ts";
 import type { SocketProtocol } from "#ports/socket-protocol.ts";
 import type { HookFactory } from "#runner/gate-hooks.ts";
+import type { WebhookSender } from "#ports/webhook-sender.ts";
 import type { AuditParts } from "./audit.ts";
 
 export interface ThreadComposition {
@@ -48,6 +50,7 @@ export interface ThreadComposition {
   /** Stores outside the object that an erasure has to reach (H32). */
   readonly erasers: readonly Eraser[];
   readonly socketProtocol: SocketProtocol;
+  readonly push: { readonly sender: WebhookSender; readonly protocol: PushProtocol };
   readonly audit: AuditParts;
   /** What an operator has to know and nobody is there to be told: never contents, never secrets. */
   readonly report: (incident: {

@@ -55,6 +55,7 @@ import {
 import { readProgress } from "./erasure/erasure-progress.ts";
 import { ErasureWork } from "./erasure/erasure-work.ts";
 import { metricsConsumer } from "./outbox-metrics.ts";
+import { pushConsumer } from "./push/push-commands.ts";
 import { runIndexConsumer } from "./outbox-runs.ts";
 import { checkSpend, spendConsumer } from "./outbox-spend.ts";
 import { ledgerConsumer } from "./leases.ts";
@@ -70,6 +71,12 @@ export interface CommandRequest {
   readonly within?: () => void;
 }
 
+/** What the host of the object gives beside the deployment. */
+export interface HostComposition extends ThreadComposition {
+  /** Wakes the notifications of runs. */
+  readonly notify?: () => Promise<void>;
+}
+
 export class ThreadHost {
   readonly address: ThreadAddress;
   readonly storage: OpenStorage;
@@ -80,13 +87,13 @@ export class ThreadHost {
   readonly approvals: ApprovalsReader;
   readonly erasures: ErasuresReader;
   readonly branches: BranchHistory;
-  readonly #composition: ThreadComposition;
+  readonly #composition: HostComposition;
   readonly runtime: ThreadRuntime;
   readonly #promoted: CachedPromotedAgents;
   #storedDefinition: AgentDefinition | null = null;
   #erasing: Promise<boolean> | null = null;
 
-  constructor(address: ThreadAddress, storage: ObjectStorage, composition: ThreadComposition) {
+  constructor(address: ThreadAddress, storage: ObjectStorage, composition: HostComposition) {
     this.address = address;
     this.#composition = composition;
     this.#promoted = new CachedPromotedAgents(composition.versions, composition.clock);
@@ -226,6 +233,7 @@ export class ThreadHost {
       this.#ledgerConsumer(),
       metricsConsumer(this.address, logId, metrics),
       runIndexConsumer({ ...this.address, owner }, runIndex, (run) => statusOf(this, run)),
+      pushConsumer(this, this.#composition.notify ?? (async () => undefined)),
     ]);
   }
 

@@ -12,6 +12,8 @@ import { AppError } from "#shared/errors.ts";
 import { fromObjectName } from "#shared/ids.ts";
 import type { ThreadComposition } from "./composition.ts";
 import { DriveCapability } from "./drive-capability.ts";
+import { PushCapability } from "./push/push-capability.ts";
+import { pushRound } from "./push/push-work.ts";
 import { SocketCapability } from "./sockets/socket-capability.ts";
 import { SocketHub } from "./sockets/socket-hub.ts";
 import { declareSchedules } from "./schedule-declarations.ts";
@@ -33,6 +35,8 @@ export interface ThreadAccess {
   command<T>(caller: Caller, command: (host: ThreadHost) => Reply<T>): Promise<Reply<T>>;
   /** Something was appended that the outbox has to tell. */
   nudge(): Promise<void>;
+  /** Somebody is to be told how a run goes on. */
+  notify(): Promise<void>;
   /** One attempt at the erasure under way; the alarm goes on where it is not enough. */
   erase(): Promise<void>;
 }
@@ -48,6 +52,7 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
   readonly #drive: DriveCapability;
   readonly #health: ThreadHealthReport;
   readonly #sockets: SocketHub;
+  readonly #push: PushCapability;
   #host: ThreadHost | null = null;
 
   readonly [ACCESS]: ThreadAccess = {
@@ -64,6 +69,7 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
     },
     command: async (caller, command) => this.#command(caller, command),
     nudge: async () => this.#drive.nudge(),
+    notify: async () => this.#push.arm(),
     erase: async () => this.#erase(),
   };
 
@@ -111,7 +117,17 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
       thread: this[STUB](),
       failed: (error) => this.#report("socket_failed", error),
     });
-    this.lifecycle.use(this.#drive).use(new SocketCapability(this.#sockets));
+    const { push } = this.#composition;
+    this.#push = new PushCapability({
+      round: async () =>
+        pushRound(await this.#ready(), {
+          ...push,
+          givenUp: (configId) => this.#report("push_given_up", new Error(configId)),
+        }),
+      now: () => this.#composition.clock.now(),
+      failed: (error) => this.#report("push_failed", error),
+    });
+    this.lifecycle.use(this.#drive).use(this.#push).use(new SocketCapability(this.#sockets));
   }
 
   /** The object itself, as sockets call it: the same methods, the same checks. */
@@ -161,7 +177,10 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
     if (this.#host !== null) return this.#host;
     const address = fromObjectName(this.ctx.id.name ?? "");
     if (address === null) throw new AppError("not_found", "no such thread");
-    return (this.#host = new ThreadHost(address, this.ctx.storage, this.#composition));
+    return (this.#host = new ThreadHost(address, this.ctx.storage, {
+      ...this.#composition,
+      notify: async () => this.#push.arm(),
+    }));
   }
 
   /** A runtime that was closed meanwhile has left its work to a newer one. */

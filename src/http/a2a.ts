@@ -8,7 +8,7 @@ import { findAgent, type KnownAgents } from "#auth/known-agents.ts";
 import { signedCard, type CardDeps, type CardOf } from "#protocols/a2a/card.ts";
 import type { ServedCall } from "#protocols/a2a/operations.ts";
 import { serveHttp, serveRpc } from "#protocols/a2a/routes.ts";
-import type { A2aDeps } from "#protocols/a2a/serve.ts";
+import type { A2aDeps } from "#protocols/a2a/call.ts";
 import { refuse, type RestEnv } from "#protocols/rest/context.ts";
 import { failure } from "#protocols/rest/errors.ts";
 import { isAgentName } from "#shared/ids.ts";

@@ -14,7 +14,7 @@ import { RateLimits, type Rates } from "#auth/rate-limits.ts";
 import { SocketTickets } from "#auth/socket-tickets.ts";
 import type { RequestLog } from "#observability/request-log.ts";
 import type { CardDeps } from "#protocols/a2a/card.ts";
-import type { A2aDeps } from "#protocols/a2a/serve.ts";
+import type { A2aDeps } from "#protocols/a2a/call.ts";
 import type { RestDeps, RestEnv } from "#protocols/rest/context.ts";
 import { refuse } from "#protocols/rest/context.ts";
 import { failure, rateLimited } from "#protocols/rest/errors.ts";
@@ -34,7 +34,7 @@ export interface AppDeps
   extends
     AuthDeps,
     ThreadAccessDeps,
-    Pick<A2aDeps, "runIndex">,
+    Pick<A2aDeps, "egress" | "runIndex">,
     Pick<CardDeps, "signer">,
     Pick<
       RestDeps,

@@ -13,6 +13,7 @@ export interface Ids {
       | "trc"
       | "spn"
       | "br"
+      | "psh"
       | "hook"
       | "whk",
   ): string;

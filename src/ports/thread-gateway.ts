@@ -23,6 +23,7 @@ import type {
 } from "#kernel/events.ts";
 import type { BudgetAsk, BudgetStop } from "#kernel/amounts.ts";
 import type { Credential, StoredTicket } from "./key-store.ts";
+import type { PushStub } from "./push.ts";
 import type { OutputSpec } from "./model.ts";
 import type { LeaseHolderStub } from "./budget-ledger.ts";
 import type { ClientRequest } from "./tool.ts";
@@ -260,7 +261,7 @@ export type StreamFrame =
   /** Replay is done; what follows is live. */
   | { readonly type: "caught_up"; readonly cursor: StreamCursor };
 
-export interface ThreadStub extends AuditStub, LeaseHolderStub, ScheduleStub {
+export interface ThreadStub extends PushStub, AuditStub, LeaseHolderStub, ScheduleStub {
   /** The platform's own way in: socket upgrades of the gateway only. 101, or a `Failure` as JSON. */
   fetch(request: Request): Promise<Response>;
   /** Keeps the hash of a ticket and whom it stands for, until its one use (P22). */

@@ -151,6 +151,10 @@ export class FakeGateway implements ThreadGateway {
         this.tickets.push(ticket);
         return ok(null);
       },
+      /** It runs no agent, so it has no run that anybody could be told of. */
+      putPushConfig: async (caller) => (find("putPushConfig", caller), missing()),
+      pushConfigs: async (caller) => (find("pushConfigs", caller), missing()),
+      dropPushConfig: async (caller) => (find("dropPushConfig", caller), missing()),
       chatSnapshot: async (caller) => {
         const thread = find("chatSnapshot", caller);
         return thread === null ? missing() : ok({ views: [], open: [] });

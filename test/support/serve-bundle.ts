@@ -43,6 +43,7 @@ export async function serveBundle(directory: string, port = 0): Promise<BundledS
       bindings: {
         HOLDFAST_TOKEN_SECRET: "a secret of tests that is long enough",
         HOLDFAST_ALLOWED_ORIGINS: "https://app.example.com",
+        HOLDFAST_EGRESS_LOOPBACK: "1",
         // The key of RFC 8037, appendix A.
         HOLDFAST_SIGNING_KEY: JSON.stringify({
           kty: "OKP",

@@ -113,6 +113,7 @@ export function createTestApp(
     auditExport: new ExportWriter({ anchors, signer: null, keys: [], hasher, clock }),
     keySet: { keys: [] },
     signer: null,
+    egress: { loopback: false },
     assets: null,
     allowedOrigins: ["https://app.example.com"],
     rates,

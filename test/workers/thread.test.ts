@@ -75,6 +75,9 @@ describe("a thread", () => {
     // `fetch` is the base class's own: a socket's upgrade.
     const listed: Record<Exclude<keyof ThreadStub, "fetch">, true> = {
       storeTicket: true,
+      putPushConfig: true,
+      pushConfigs: true,
+      dropPushConfig: true,
       halt: true,
       resume: true,
       chatSnapshot: true,

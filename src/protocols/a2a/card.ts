@@ -58,7 +58,7 @@ function toCard({ hasher }: CardDeps, { manifest, origin, extended }: CardOf): J
       protocolBinding,
       protocolVersion: A2A_VERSION,
     })),
-    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true },
+    capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
     securitySchemes: {
       [BEARER]: {
         httpAuthSecurityScheme: {

@@ -31,12 +31,6 @@ const KINDS = {
     status: "FAILED_PRECONDITION",
     message: "The task has ended and cannot be cancelled",
   },
-  PUSH_NOTIFICATION_NOT_SUPPORTED: {
-    rpc: -32_003,
-    http: 400,
-    status: "UNIMPLEMENTED",
-    message: "Push notifications are not supported",
-  },
   UNSUPPORTED_OPERATION: {
     rpc: -32_004,
     http: 400,

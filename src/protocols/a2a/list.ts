@@ -13,7 +13,8 @@ import { fromUtf8, utf8 } from "#shared/json.ts";
 import { err, ok, type Result } from "#shared/result.ts";
 import { invalidField, toA2aError, type A2aError } from "./errors.ts";
 import { toTaskId } from "./ids.ts";
-import { getTask, requireScopes, type A2aCall } from "./serve.ts";
+import { requireScopes, type A2aCall } from "./call.ts";
+import { getTask } from "./serve.ts";
 import type { ListRequest, Task, TaskState } from "./wire.ts";
 
 export interface TaskList {

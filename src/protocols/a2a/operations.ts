@@ -2,19 +2,28 @@
 import type { z } from "zod";
 import type { Json } from "#shared/json.ts";
 import { err, ok, type Result } from "#shared/result.ts";
-import { a2aError, toInvalid, type A2aError } from "./errors.ts";
+import { toInvalid, type A2aError } from "./errors.ts";
+import { requireScopes, type A2aCall } from "./call.ts";
 import { listTasks } from "./list.ts";
 import {
   cancelTask,
   getTask,
-  requireScopes,
   sendMessage,
   streamMessage,
   subscribe,
-  type A2aCall,
   type OpenUpdates,
 } from "./serve.ts";
-import { fromProtoJson, ListRequest, NoRequest, SendRequest, TaskRequest } from "./wire.ts";
+import { createPush, deletePush, getPush, listPushes } from "./push.ts";
+import {
+  CreatePushRequest,
+  fromProtoJson,
+  ListPushRequest,
+  ListRequest,
+  NoRequest,
+  PushRequest,
+  SendRequest,
+  TaskRequest,
+} from "./wire.ts";
 
 export interface ServedCall extends A2aCall {
   /** The agent's card for a caller who is known. */
@@ -33,15 +42,10 @@ export const OPERATIONS: ReadonlyMap<string, Serve> = new Map<string, Serve>([
   ["CancelTask", answers(TaskRequest, cancelTask)],
   ["SubscribeToTask", streams(TaskRequest, subscribe)],
   ["GetExtendedAgentCard", answers(NoRequest, extendedCard)],
-  ...[
-    "CreateTaskPushNotificationConfig",
-    "GetTaskPushNotificationConfig",
-    "ListTaskPushNotificationConfigs",
-    "DeleteTaskPushNotificationConfig",
-  ].map((name): [string, Serve] => [
-    name,
-    async () => err(a2aError("PUSH_NOTIFICATION_NOT_SUPPORTED")),
-  ]),
+  ["CreateTaskPushNotificationConfig", answers(CreatePushRequest, createPush)],
+  ["GetTaskPushNotificationConfig", answers(PushRequest, getPush)],
+  ["ListTaskPushNotificationConfigs", answers(ListPushRequest, listPushes)],
+  ["DeleteTaskPushNotificationConfig", answers(PushRequest, deletePush)],
 ]);
 
 async function extendedCard(call: ServedCall): Promise<Result<Json, A2aError>> {

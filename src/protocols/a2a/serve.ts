@@ -4,47 +4,26 @@
  * P90 a task is a run and a context is a thread. P92 a message's id is its key. P95 a stream that a message opened ends where
  * the task ends or waits for input; a subscription ends where the task ends.
  */
-import type { Principal, Scope } from "#auth/principal.ts";
-import { hasScope, toCaller } from "#auth/principal.ts";
-import type { RateLimits } from "#auth/rate-limits.ts";
-import type { ThreadAccess, ThreadPlace } from "#auth/thread-access.ts";
-import type { Hasher } from "#ports/hasher.ts";
-import type { RunIndex } from "#ports/run-index.ts";
+
+import { toCaller } from "#auth/principal.ts";
+
+import type { ThreadPlace } from "#auth/thread-access.ts";
+
 import type { Reply, RunView, ThreadStub } from "#ports/thread-gateway.ts";
 import { openSubscription, type OpenTurn, type SubscriptionItem } from "#protocols/common/turn.ts";
-import { failure, rateLimited } from "#protocols/rest/errors.ts";
-import {
-  isMessageId,
-  isThreadId,
-  trusted,
-  type AgentName,
-  type RunId,
-  type ThreadId,
-} from "#shared/ids.ts";
+import { rateLimited } from "#protocols/rest/errors.ts";
+import { isMessageId, isThreadId, trusted, type RunId, type ThreadId } from "#shared/ids.ts";
+
 import { canonicalJson, utf8 } from "#shared/json.ts";
-import { err, ok, type Result } from "#shared/result.ts";
+import { err, ok } from "#shared/result.ts";
 import { planAnswer, toText, toUploads, type Given } from "./decode.ts";
 import { a2aError, invalidField, toA2aError, type A2aError } from "./errors.ts";
-import { parseTaskId, type TaskPlace } from "./ids.ts";
+import { findTask, requireScopes, toFileUrl, type A2aCall, type Served } from "./call.ts";
+import { checkPush, putPush } from "./push.ts";
+import { type TaskPlace } from "./ids.ts";
 import { TaskWriter } from "./task-writer.ts";
 import type { InMessage, Message, SendRequest, StreamResponse, Task, TaskRequest } from "./wire.ts";
 
-export interface A2aDeps {
-  readonly threads: ThreadAccess;
-  readonly limits: RateLimits;
-  readonly hasher: Hasher;
-  readonly runIndex: RunIndex;
-}
-export interface A2aCall {
-  readonly deps: A2aDeps;
-  readonly principal: Principal;
-  readonly agent: AgentName;
-  /** With what a blocking send is answered where the run says words alone (P98). */
-  readonly replies: "task" | "message";
-  /** Of the request, for addresses in answers. */
-  readonly origin: string;
-}
-type Served<T> = Promise<Result<T, A2aError>>;
 export type Updates = AsyncGenerator<StreamResponse | A2aError, void, undefined>;
 export interface OpenUpdates {
   readonly updates: Updates;
@@ -60,7 +39,7 @@ export async function sendMessage(
   request: SendRequest,
 ): Served<{ readonly task: Task } | { readonly message: Message }> {
   const { returnImmediately = false, historyLength } = request.configuration ?? {};
-  const place = await carryOut(call, request);
+  const place = await take(call, request);
   if (!place.ok) return place;
   const read = await readUntil(call, place.value, {
     until: returnImmediately ? "now" : "settled",
@@ -72,7 +51,7 @@ export async function sendMessage(
 }
 
 export async function streamMessage(call: A2aCall, request: SendRequest): Served<OpenUpdates> {
-  const place = await carryOut(call, request);
+  const place = await take(call, request);
   return place.ok ? openUpdates(call, place.value, { endAtWait: true }) : place;
 }
 
@@ -103,30 +82,16 @@ export async function cancelTask(call: A2aCall, { id }: TaskRequest): Served<Tas
   return read.ok ? ok(read.value.task(null)) : read;
 }
 
-interface Found {
-  readonly place: TaskPlace;
-  readonly stub: ThreadStub;
-  readonly view: RunView;
-}
-
-export async function findTask(call: A2aCall, id: string, scope: Scope): Served<Found> {
-  const allowed = requireScopes(call, [scope]);
+/** Takes the message, and who is to be told of its task. */
+async function take(call: A2aCall, request: SendRequest): Served<TaskPlace> {
+  const config = request.configuration?.taskPushNotificationConfig;
+  const allowed = checkPush(call, config);
   if (!allowed.ok) return allowed;
-  const place = parseTaskId(call.agent, id);
-  if (place === null) return err(a2aError("TASK_NOT_FOUND"));
-  const stub = call.deps.threads.stub(toCaller(call.principal), place);
-  const view = await stub.run(toCaller(call.principal), place.run);
-  return view.ok ? ok({ place, stub, view: view.value }) : err(toA2aError(view.error));
-}
-
-export function requireScopes(
-  { principal }: A2aCall,
-  scopes: readonly Scope[],
-): Result<null, A2aError> {
-  const missing = scopes.find((scope) => !hasScope(principal, scope));
-  if (missing === undefined) return ok(null);
-  const message = `This needs the scope ${missing}.`;
-  return err(toA2aError(failure("forbidden", message, { scope: missing })));
+  const place = await carryOut(call, request);
+  if (!place.ok || config === undefined) return place;
+  const isNew = request.message.taskId === undefined;
+  const put = await putPush(call, place.value, { config, from: isNew ? "start" : "now" });
+  return put.ok ? place : put;
 }
 
 /** Takes the message: a new task, or the next message of one that has not ended. */
@@ -312,10 +277,7 @@ interface OpenTask extends OpenTurn<SubscriptionItem> {
 }
 
 /** From the run's own beginning: what lies before may be long, or pruned. */
-async function open(
-  { deps, principal, agent, origin }: A2aCall,
-  place: TaskPlace,
-): Served<OpenTask> {
+async function open({ deps, principal, origin }: A2aCall, place: TaskPlace): Served<OpenTask> {
   const caller = toCaller(principal);
   const stub = deps.threads.stub(caller, place);
   const view = await stub.run(caller, place.run);
@@ -323,9 +285,7 @@ async function open(
   const from = { seq: view.value.startSeq - 1, attempt: 0, offset: 0 };
   const frames = await stub.stream(caller, { from, runId: place.run, deltas: true });
   if (!frames.ok) return err(toA2aError(frames.error));
-  const files = `${origin}/v1/agents/${agent}/threads/${place.thread}/files/`;
-  const fileUrl = (path: string): string =>
-    files + path.split("/").map(encodeURIComponent).join("/");
+  const fileUrl = toFileUrl(origin, place);
   const turn = openSubscription(frames.value, { runId: place.run, from });
   return ok({ ...turn, writer: new TaskWriter({ place, fileUrl }) });
 }

@@ -100,6 +100,20 @@ export function openSubscription(
   return open(frames, new Turn({ ...start, follow: true, whole: true }, true));
 }
 
+/** What a subscription would have told of these events of a run, as far as they go. */
+export function readEvents(
+  events: readonly EventView[],
+  runId: string,
+): readonly SubscriptionItem[] {
+  const cursor = { seq: 0, attempt: 0, offset: 0 };
+  const turn = new Turn({ runId, from: cursor, follow: true, whole: true }, true);
+  const items = events.flatMap((event) =>
+    turn.read({ type: "event", cursor: { ...cursor, seq: event.header.seq }, event }),
+  );
+  const isOver = items.some(({ type }) => type === "end");
+  return isOver ? items : [...items, ...turn.read({ type: "caught_up", cursor })];
+}
+
 function open(frames: ReadableStream<Uint8Array>, turn: Turn): OpenTurn<SubscriptionItem> {
   const lines = new FrameLines(frames);
   // The stream may be at its end already, or gone with its object.
