@@ -115,8 +115,7 @@ const agUi: Reader = async ({ url, key }, question, told) => {
         body: JSON.stringify({ ...body, state: {} }),
       });
     }
-    const last = String(told.ids.at(-1) ?? -1);
-    const headers = { authorization, "last-event-id": last };
+    const headers = { authorization, "last-event-id": `${run}.${told.ids.at(-1) ?? -1}` };
     return fetch(`${url}/ag-ui/${AGENT}/${threadId}/runs/${run}`, { headers });
   };
   await persist(async () => {
@@ -129,7 +128,7 @@ const agUi: Reader = async ({ url, key }, question, told) => {
       for (const { id, data } of parser.push(chunk)) {
         const event = JSON.parse(data) as { type: string; delta?: string; code?: string };
         if (event.code === "stream_incomplete") return false;
-        told.ids.push(Number(id));
+        told.ids.push(Number(id?.split(".")[1]));
         if (event.type === "TEXT_MESSAGE_CONTENT") told.text += event.delta ?? "";
         if (event.type === "CUSTOM") told.text = "";
         if (event.type === "RUN_FINISHED") told.ended = event.type;

@@ -246,8 +246,15 @@ export function behind({ number, event }: Numbered, after: number): Numbered | n
   return { number, event: { ...event, delta: delta.slice(delta.length - unseen) } };
 }
 
-export function toBlock({ number, event }: Numbered): string {
-  return `id: ${number}\ndata: ${JSON.stringify(event)}\n\n`;
+/** The id names its run: one of another stream is refused, wherever its number would lie in this one. */
+export function toBlock({ number, event }: Numbered, run: string): string {
+  return `id: ${run}.${number}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** Null for what is no id of this run's stream. */
+export function parseEventId(id: string, run: string): number | null {
+  const [, of, number] = /^([^.]+)\.(-?\d{1,16})$/.exec(id) ?? [];
+  return of === run && number !== undefined ? Number(number) : null;
 }
 
 /** What only the client can do it does; what a person decides is an interrupt. */

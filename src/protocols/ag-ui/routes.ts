@@ -25,7 +25,15 @@ import { isMessageId, isRunId, isThreadId, type AgentName } from "#shared/ids.ts
 import { canonicalJson } from "#shared/json.ts";
 import { err, ok, type Result } from "#shared/result.ts";
 import { isYes, planRun, type GivenAnswer, type RunPlan } from "./decode.ts";
-import { behind, isBrokenOff, RunWriter, seenText, toBlock, type RunFrame } from "./encode.ts";
+import {
+  behind,
+  isBrokenOff,
+  parseEventId,
+  RunWriter,
+  seenText,
+  toBlock,
+  type RunFrame,
+} from "./encode.ts";
 import { refuseRun, toInvalid } from "./errors.ts";
 import { RunInput } from "./wire.ts";
 
@@ -72,11 +80,12 @@ export async function readRun(
   const caller = toCaller(call.principal);
   const view = await call.deps.threads.stub(caller, place).run(caller, run);
   if (!view.ok) return refuseRun(view.error, call.requestId);
-  const last = headers.get("last-event-id") ?? "-1";
-  if (!/^-?\d{1,16}$/.test(last)) {
+  const last = headers.get("last-event-id");
+  const after = last === null ? -1 : parseEventId(last, run);
+  if (after === null) {
     const invalid = failure(
       "invalid_request",
-      "Last-Event-ID is the id of an event of this stream.",
+      "Last-Event-ID is the id of an event of this run's stream.",
     );
     return refuseRun(invalid, call.requestId);
   }
@@ -86,7 +95,7 @@ export async function readRun(
     runId: run,
     run,
     seq: startSeq - 1,
-    after: Number(last),
+    after,
   });
 }
 
@@ -231,7 +240,7 @@ async function serve(
   // A client that comes back has a state that nobody here knows: the next change tells it whole.
   const state = read.after < 0 ? view.value.state : null;
   const writer = new RunWriter({ ...read, state, seen });
-  const body = toSse(toBlocks(turn, writer, read.after), async () => turn.close());
+  const body = toSse(toBlocks(turn, writer, read), async () => turn.close());
   const headers = { ...SSE_HEADERS, "x-holdfast-thread": place.thread, "x-holdfast-run": read.run };
   return new Response(body, { headers });
 }
@@ -239,7 +248,7 @@ async function serve(
 async function* toBlocks(
   turn: OpenTurn,
   writer: RunWriter,
-  after: number,
+  { after, run }: { readonly after: number; readonly run: string },
 ): AsyncGenerator<string, void, undefined> {
   let told = after;
   const unseen = function* (items: ReturnType<RunWriter["read"]>): Generator<string> {
@@ -248,7 +257,7 @@ async function* toBlocks(
       const left = isBrokenOff(item) ? { ...item, number: told } : behind(item, after);
       if (left === null) continue;
       told = left.number;
-      yield toBlock(left);
+      yield toBlock(left, run);
     }
   };
   yield* unseen(writer.begin());

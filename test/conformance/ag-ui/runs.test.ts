@@ -196,7 +196,7 @@ describe("HttpAgent, unchanged", () => {
     while (!seen.includes("w7 ")) seen += (await reader?.read())?.value ?? "";
     abort.abort();
     const blocks = seen.slice(0, seen.lastIndexOf("\n\n")).split("\n\n");
-    const lastId = blocks.at(-1)?.match(/^id: (\d+)/m)?.[1] ?? "";
+    const lastId = blocks.at(-1)?.match(/^id: (\S+)/m)?.[1] ?? "";
     const rest = await fetch(`${server.url}/ag-ui/obeys/${threadId}/runs/${run}`, {
       headers: { ...headers, "last-event-id": lastId },
     });
