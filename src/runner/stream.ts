@@ -26,6 +26,8 @@ export interface StreamOptions {
   readonly deltas: boolean;
 }
 export interface StreamSubscription extends AsyncIterable<StreamFrame> {
+  /** The frames that are there, again each time that there are some: taken without a wait between them, and only as taken. */
+  batches(): AsyncGenerator<Iterable<StreamFrame>, void, undefined>;
   /** Ends the iteration; idempotent. */
   close(): void;
 }
@@ -115,21 +117,29 @@ class Subscription implements StreamSubscription {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<StreamFrame, void, undefined> {
+    for await (const batch of this.batches()) yield* batch;
+  }
+
+  async *batches(): AsyncGenerator<Iterable<StreamFrame>, void, undefined> {
     try {
-      yield* this.#missedDiscard();
+      yield this.#missedDiscard();
       while (!this.#closed) {
-        yield* this.#durable();
-        yield* this.#liveText();
-        if (!this.#caughtUp) {
-          this.#caughtUp = true;
-          yield { type: "caught_up", cursor: this.#cursor };
-          continue;
-        }
+        yield this.#present();
         await this.#latch.wait();
       }
     } finally {
       this.close();
     }
+  }
+
+  *#present(): Generator<StreamFrame> {
+    yield* this.#durable();
+    yield* this.#liveText();
+    if (this.#caughtUp) return;
+    this.#caughtUp = true;
+    yield { type: "caught_up", cursor: this.#cursor };
+    yield* this.#durable();
+    yield* this.#liveText();
   }
 
   /** The reader left between a `model.requested` and the `discard` that follows it. */

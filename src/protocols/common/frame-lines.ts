@@ -31,6 +31,12 @@ export class FrameLines {
     }
   }
 
+  /** A line that has arrived already; null where the next one has to be waited for. */
+  arrived(): string | null {
+    const end = this.#buffer.indexOf("\n", this.#scanned);
+    return end < 0 ? null : this.#take(end);
+  }
+
   async cancel(reason: unknown): Promise<void> {
     await this.#reader.cancel(reason);
   }

@@ -58,7 +58,8 @@ export function toEventStream(
       stopTimer();
       if (next.type === "broken") {
         const problem = toProblem(failure(next.code), requestId);
-        controller.enqueue(utf8(`event: error\ndata: ${JSON.stringify(problem)}\n\n`));
+        const told = `${next.text ?? ""}event: error\ndata: ${JSON.stringify(problem)}\n\n`;
+        controller.enqueue(utf8(told));
       }
       controller.close();
     },
@@ -73,7 +74,15 @@ export function toEventStream(
 type Block =
   | { readonly type: "block"; readonly text: string }
   | { readonly type: "end" }
-  | { readonly type: "broken"; readonly code: "unavailable" | "internal" };
+  | {
+      readonly type: "broken";
+      readonly code: "unavailable" | "internal";
+      /** What came before it. */
+      readonly text?: string;
+    };
+
+/** What has arrived goes on together: a write of its own for each event is most of what a busy stream costs. */
+const BLOCK_UNITS = 64 * 1024;
 
 async function readBlock(lines: FrameLines): Promise<Block> {
   let line: string | null;
@@ -83,10 +92,16 @@ async function readBlock(lines: FrameLines): Promise<Block> {
     return { type: "broken", code: "unavailable" };
   }
   if (line === null) return { type: "end" };
-  const text = toBlock(line);
-  if (text !== null) return { type: "block", text };
-  await lines.cancel("malformed frame");
-  return { type: "broken", code: "internal" };
+  let text = "";
+  for (; line !== null; line = text.length < BLOCK_UNITS ? lines.arrived() : null) {
+    const block = toBlock(line);
+    if (block === null) {
+      await lines.cancel("malformed frame");
+      return { type: "broken", code: "internal", text };
+    }
+    text += block;
+  }
+  return { type: "block", text };
 }
 
 function toBlock(line: string): string | null {
