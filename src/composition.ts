@@ -28,6 +28,7 @@ import { D1KeyStore } from "#adapters/key-store/d1-key-store.ts";
 import { createModelDirectory, toModelConfig } from "#adapters/model/model-directory.ts";
 import { WorkersAiModel } from "#adapters/model/workers-ai-model.ts";
 import { D1MetricsStore } from "#adapters/metrics/d1-metrics.ts";
+import { WorkersOAuthServer } from "#adapters/oauth/workers-oauth-server.ts";
 import { D1PriceOverrides } from "#adapters/prices/d1-price-overrides.ts";
 import { PriceTable } from "#adapters/prices/price-table.ts";
 import { ExportWriter } from "#audit/export-writer.ts";
@@ -35,6 +36,7 @@ import { toJwk } from "#audit/key-set.ts";
 import { D1RunIndex } from "#adapters/run-index/d1-run-index.ts";
 import { TenantPriceList } from "#adapters/prices/tenant-price-list.ts";
 import { D1SpendStore } from "#adapters/spend/d1-spend.ts";
+import { OAUTH_SCOPES } from "#auth/oauth-grants.ts";
 import { definitionHash } from "#authoring/define-agent.ts";
 import { withPlans } from "#authoring/planned-run.ts";
 import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
@@ -49,6 +51,7 @@ import { OBJECT_MIGRATIONS } from "#migrations/object/index.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { AgentExports } from "#ports/agent-exports.ts";
 import type { Eraser } from "#ports/eraser.ts";
+import type { OAuthServer } from "#ports/oauth-server.ts";
 import type { SubjectGateway, SubjectStub } from "#ports/subject-gateway.ts";
 import type { LedgerGateway, LedgerStub } from "#ports/budget-ledger.ts";
 import type { ThreadGateway, ThreadStub } from "#ports/thread-gateway.ts";
@@ -189,6 +192,7 @@ export function composeApp(
     tokenSecret: config.tokenSecret,
     allowedOrigins: config.allowedOrigins,
     rates: config.rates,
+    oauth: composeOAuth(env, agents),
     agents: resolveAgents(agents, config).map(({ manifest, exports = NO_EXPORTS }) => ({
       manifest,
       exports,
@@ -214,6 +218,13 @@ export function composeApp(
 /** Secrets of others are kept under the deployment's own. */
 function composeBox({ tokenSecret }: Config): SecretBox | null {
   return tokenSecret === null ? null : new WebCryptoSecretBox(tokenSecret);
+}
+
+function composeOAuth(env: Env, agents: readonly AgentDefinition[]): OAuthServer | null {
+  const { OAUTH_KV } = env;
+  if (OAUTH_KV === undefined) return null;
+  const names = agents.map(({ manifest }) => manifest.name);
+  return new WorkersOAuthServer({ env: { OAUTH_KV }, agents: names, scopes: OAUTH_SCOPES });
 }
 
 function composePriceTable(env: Env): PriceTable {

@@ -18,6 +18,8 @@ export interface Env {
   readonly DB: D1Database;
   /** Large payloads. */
   readonly BLOBS: R2Bucket;
+  /** Clients, grants and tokens of OAuth; absent where MCP clients come with keys only. */
+  readonly OAUTH_KV?: KVNamespace;
   /** Static files; absent in unit-test hosts. */
   readonly ASSETS?: Fetcher;
   /** Dynamic Workers for `run_code`; absent locally, where QuickJS runs it. */

@@ -12,6 +12,7 @@ import { trusted } from "#shared/ids.ts";
 import { err, ok } from "#shared/result.ts";
 import type { ApiKeysDeps, Defer } from "./api-keys.ts";
 import { ApiKeys } from "./api-keys.ts";
+import { createGrants, type GrantToPrincipal } from "./oauth-grants.ts";
 import type { Principal } from "./principal.ts";
 import { toScopes } from "./principal.ts";
 import type { TokenRefusal } from "./user-tokens.ts";
@@ -31,6 +32,8 @@ export interface AuthDeps extends ApiKeysDeps {
 export interface Auth {
   readonly authenticate: Authenticate;
   readonly userTokens: UserTokens;
+  /** What an OAuth token stands for. It passes at its one resource only, so `authenticate` knows none. */
+  readonly fromGrant: GrantToPrincipal;
 }
 
 /** Throws AppError `config_invalid` when the secret is too short. */
@@ -46,7 +49,7 @@ export function createAuth(deps: AuthDeps): Auth {
     const key = await apiKeys.findByText(credentials, defer);
     return key.ok ? ok(fromKey(key.value)) : key;
   };
-  return { authenticate, userTokens };
+  return { authenticate, userTokens, fromGrant: createGrants(apiKeys) };
 }
 
 function fromKey(key: KeyRecord): Principal {

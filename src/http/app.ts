@@ -19,6 +19,7 @@ import type { RestDeps, RestEnv } from "#protocols/rest/context.ts";
 import { refuse } from "#protocols/rest/context.ts";
 import { failure, rateLimited } from "#protocols/rest/errors.ts";
 import { createOpenAiApi } from "#protocols/openai/routes.ts";
+import { mountOAuth, type OAuthDeps } from "#protocols/oauth/routes.ts";
 import { createRestApi } from "#protocols/rest/routes.ts";
 import { mountA2a, mountCards } from "./a2a.ts";
 import { mountAgUi } from "./ag-ui.ts";
@@ -58,6 +59,8 @@ export interface AppDeps
   /** Origins of pages that may open sockets, besides this one. */
   readonly allowedOrigins: readonly string[];
   readonly rates: Rates;
+  /** Null: MCP clients come with keys only. */
+  readonly oauth: OAuthDeps["oauth"] | null;
   /** Public keys by which exports are verified, as a JWKS. */
   readonly keySet: object;
 }
@@ -75,7 +78,7 @@ const PUBLIC_PATHS = [
 
 /** Throws AppError `config_invalid` when the token secret is too short. Build it once per isolate: it holds caches. */
 export function createApp(deps: AppDeps): Hono<RestEnv> {
-  const { authenticate, userTokens } = createAuth(deps);
+  const { authenticate, userTokens, fromGrant } = createAuth(deps);
   const threads = new ThreadAccess(deps);
   const tickets = new SocketTickets({ ...deps, secret: deps.tokenSecret });
   const limits = new RateLimits(deps.rates, deps.clock);
@@ -116,7 +119,9 @@ export function createApp(deps: AppDeps): Hono<RestEnv> {
   mountAgUi(app, { ...deps, threads, limits });
   mountCards(app, deps);
   mountA2a(app, { ...deps, threads, limits }, requirePrincipal(authenticate, limits));
-  mountMcp(app, { ...deps, threads, limits }, requirePrincipal(authenticate, limits));
+  mountMcp(app, { ...deps, threads, limits, authenticate, fromGrant, deferTo });
+  if (deps.oauth !== null)
+    mountOAuth(app, { ...deps, oauth: deps.oauth, limits, authenticate, deferTo });
   mountSockets(app, { ...deps, threads, tickets, authenticate, deferTo, limits });
   app.notFound((c) => refuse(c, failure("not_found")));
   app.onError((error, c) => {

@@ -78,7 +78,7 @@ export interface RunExtras {
   readonly instructions: string | null;
   /** What was said elsewhere before, as the caller tells it; null for nothing. */
   readonly history: string | null;
-  /** An exported tool of the agent, run instead of its model. Absent: the model answers. */
+  /** An exported tool, run instead of the model (P100). */
   readonly call?: { readonly name: string; readonly args: JsonObject };
 }
 export type RunStatus = "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
@@ -195,9 +195,8 @@ export interface ApprovalView {
   readonly args: Json;
   readonly question: string | null;
   readonly answerSchema: Json;
-  /** Of kind `budget`: what a yes grants. */
+  /** Of kind `budget`: what a yes grants. `client`: how a client is to be asked; absent: in the question's words. */
   readonly budget: BudgetAsk | null;
-  /** How a client that asks in the person's place is to be asked. Absent: in the words of the question. */
   readonly client?: ClientRequest;
   readonly requestedAt: number;
   readonly expiresAt: number | null;

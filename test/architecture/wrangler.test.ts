@@ -38,6 +38,12 @@ describe("the two wrangler files agree", () => {
     expect(withoutIds(local["d1_databases"])).toEqual(withoutIds(production["d1_databases"]));
   });
 
+  it("on KV apart from its id", () => {
+    const withoutId = (config: Table): unknown =>
+      (config["kv_namespaces"] as readonly Table[]).map(({ binding }) => binding);
+    expect(withoutId(local)).toEqual(withoutId(production));
+  });
+
   it("on the names of variables", () => {
     const names = (config: Table): string[] => Object.keys(config["vars"] as Table).toSorted();
     expect(names(local)).toEqual(names(production));

@@ -40,6 +40,7 @@ export async function serveBundle(directory: string, port = 0): Promise<BundledS
       },
       d1Databases: ["DB"],
       r2Buckets: ["BLOBS"],
+      kvNamespaces: ["OAUTH_KV"],
       bindings: {
         HOLDFAST_TOKEN_SECRET: "a secret of tests that is long enough",
         HOLDFAST_ALLOWED_ORIGINS: "https://app.example.com",

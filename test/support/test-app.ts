@@ -116,6 +116,7 @@ export function createTestApp(
     egress: { loopback: false },
     assets: null,
     allowedOrigins: ["https://app.example.com"],
+    oauth: null,
     rates,
     log: (entry) => logged.push(entry),
   });
