@@ -78,7 +78,6 @@ export interface RunExtras {
   readonly instructions: string | null;
   /** What was said elsewhere before, as the caller tells it; null for nothing. */
   readonly history: string | null;
-  /** An exported tool, run instead of the model (P100). */
   readonly call?: { readonly name: string; readonly args: JsonObject };
 }
 export type RunStatus = "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
