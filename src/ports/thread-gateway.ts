@@ -68,7 +68,6 @@ export interface SendMessage {
 export interface CallerTool {
   readonly name: string;
   readonly description: string;
-  /** JSON Schema of an object. */
   readonly inputSchema: JsonObject;
 }
 /** What a caller adds to the one run that its message begins. */
