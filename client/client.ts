@@ -11,6 +11,8 @@ import type {
   Page,
   PageOptions,
   Principal,
+  Budget,
+  Lease,
   SpendGroup,
   SpendItem,
   ThreadItem,
@@ -68,6 +70,18 @@ export class Holdfast {
 
   spend(options: SpendOptions = {}): Promise<Page<SpendItem, string>> {
     return this.#http.json("/spend", toSpendRequest(options));
+  }
+
+  /** What may be spent, and what is spent, held and left of it. For who may operate. */
+  async budgets(options: CallOptions = {}): Promise<readonly Budget[]> {
+    const { items } = await this.#http.json<{ items: readonly Budget[] }>("/budgets", options);
+    return items;
+  }
+
+  /** Which runs hold how much of the budgets. */
+  async leases(options: CallOptions = {}): Promise<readonly Lease[]> {
+    const { items } = await this.#http.json<{ items: readonly Lease[] }>("/ledger/leases", options);
+    return items;
   }
 
   async spendCsv(options: SpendOptions = {}): Promise<Blob> {

@@ -10,6 +10,7 @@ import type {
   Branch,
   Decision,
   Delivery,
+  Erasure,
   Message,
   MessageReceipt,
   OutputOf,
@@ -161,6 +162,12 @@ export class ThreadClient<A extends AnyAgent> {
 
   resume(options: WriteOptions = {}): Promise<Receipt> {
     return this.#post("/resume", { ...options, json: {} });
+  }
+
+  /** Forgets all content, for good. `erasing`: it goes on by itself. Runs that are live are refused, or cancelled. */
+  erase(options: WriteOptions & { readonly live?: "refuse" | "cancel" } = {}): Promise<Erasure> {
+    const { live, ...write } = options;
+    return this.#post("/erase", { ...write, json: { live } });
   }
 
   /** Checks the chain and its signed heads, part by part; `next` of the answer goes on. */

@@ -23,14 +23,19 @@ import type {
 } from "../src/protocols/rest/wire.ts";
 import type { ApprovalDoc, InboxItemDoc } from "../src/protocols/rest/wire-approvals.ts";
 import type { ExplanationDoc, VerificationDoc } from "../src/protocols/rest/wire-audit.ts";
+import type { BudgetDoc, LeaseDoc } from "../src/protocols/rest/wire-budgets.ts";
+import type { ErasureDoc } from "../src/protocols/rest/wire-erasure.ts";
 import type { PrincipalDoc, TicketDoc, TokenDoc } from "../src/protocols/rest/wire-credentials.ts";
 import type { Group, SpendItemDoc } from "../src/protocols/rest/wire-spend.ts";
 
 export type Agent = z.output<typeof AgentDoc>;
 export type Approval = z.output<typeof ApprovalDoc>;
+export type Budget = z.output<typeof BudgetDoc>;
 export type Branch = z.output<typeof BranchDoc>;
+export type Erasure = z.output<typeof ErasureDoc>;
 export type Explanation = z.output<typeof ExplanationDoc>;
 export type InboxItem = z.output<typeof InboxItemDoc>;
+export type Lease = z.output<typeof LeaseDoc>;
 export type Message = z.output<typeof MessageDoc>;
 export type MessageReceipt = z.output<typeof MessageReceiptDoc>;
 export type Principal = z.output<typeof PrincipalDoc>;

@@ -32,9 +32,11 @@ const APP = join(ASSETS, "app");
 const BUILT = join(ROOT, "dist/app.sha256");
 
 function sourcesDigest() {
-  const web = readdirSync(join(ROOT, "web"), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
+  const web = ["web", "client"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name)),
+  );
   const files = [...web, join(ROOT, "package-lock.json"), join(ROOT, "scripts/build-assets.mjs")];
   const hash = createHash("sha256");
   for (const file of files.sort())

@@ -30,10 +30,11 @@ import {
 import { leaseUntil, windowAt } from "./windows.ts";
 
 /**
- * A lease is for about so many calls like the one that asks: most runs ask once. Calls use far less than their worst case of
- * everything but the count of calls, which would run out first.
+ * A lease is for about so many calls like the one that asks: most runs ask once. Of what no budget counts nobody waits for
+ * what it holds, and asking is what a ledger costs a step.
  */
-const CALLS_PER_LEASE: Amounts = { costMicros: 16, tokens: 16, steps: 128, wallMs: 16 };
+const CALLS_PER_LEASE = 16;
+const CALLS_UNCOUNTED = 128;
 /** At most this part of what is left goes to one lease, unless a single call needs more. */
 const SHARE_OF_REST = 8;
 /** A person is asked for at least this part of the limit. */
@@ -81,7 +82,8 @@ export function decideLease(
   const granted = mapAmounts((unit) => {
     const room = roomOf(above, unit, lease);
     const missing = Math.max(0, need[unit] - rest[unit]);
-    const wanted = Math.max(0, need[unit] * CALLS_PER_LEASE[unit] - rest[unit]);
+    const calls = room === Infinity ? CALLS_UNCOUNTED : CALLS_PER_LEASE;
+    const wanted = Math.max(0, need[unit] * calls - rest[unit]);
     return (
       lease.granted[unit] + Math.max(missing, Math.min(wanted, Math.floor(room / SHARE_OF_REST)))
     );

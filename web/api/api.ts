@@ -6,6 +6,9 @@ import type {
   Agent,
   Approval,
   Branch,
+  Budget,
+  Erasure,
+  Lease,
   Decision,
   Delivery,
   Explanation,
@@ -127,6 +130,16 @@ export class Api {
   }
   spendCsv(request: SpendRequest): Promise<Blob> {
     return this.#client.spendCsv(toSpendOptions(request));
+  }
+
+  budgets(): Promise<readonly Budget[]> {
+    return this.#client.budgets();
+  }
+  leases(): Promise<readonly Lease[]> {
+    return this.#client.leases();
+  }
+  erase(place: Place): Promise<Erasure> {
+    return this.#at(place).erase();
   }
 
   async selectBranch(place: Place, branch: string): Promise<void> {

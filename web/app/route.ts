@@ -9,8 +9,8 @@ export interface Route {
   readonly thread: string | null;
   readonly view: View | null;
 }
-export type View = "spend" | "approvals";
-const VIEWS: readonly View[] = ["spend", "approvals"];
+export type View = "spend" | "budgets" | "approvals";
+const VIEWS: readonly View[] = ["spend", "budgets", "approvals"];
 
 function subscribe(listener: () => void): () => void {
   addEventListener("hashchange", listener);

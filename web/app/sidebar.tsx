@@ -15,13 +15,15 @@ interface Props {
   /** How much waits for a decision. */
   readonly waiting: number;
   readonly threads: Threads;
+  /** What only operators may see is not offered to others. */
+  readonly canOperate: boolean;
   readonly open: boolean;
   readonly onClose: () => void;
   readonly onSignOut: () => void;
 }
 
 export function Sidebar(props: Props): ReactNode {
-  const { agent, place, view, waiting, threads, open, onClose, onSignOut } = props;
+  const { agent, place, view, waiting, threads, canOperate, open, onClose, onSignOut } = props;
   const first = useRef<HTMLAnchorElement>(null);
   useEffect(() => {
     if (open) first.current?.focus();
@@ -58,6 +60,11 @@ export function Sidebar(props: Props): ReactNode {
           <ViewLink view="spend" current={view} icon="coins" onClick={onClose}>
             Spend
           </ViewLink>
+          {canOperate && (
+            <ViewLink view="budgets" current={view} icon="wallet" onClick={onClose}>
+              Budgets
+            </ViewLink>
+          )}
         </ul>
         <ThreadList place={place} threads={threads} />
         <div className="sidebar-foot">

@@ -4,6 +4,7 @@ import type { Api } from "../api/api.ts";
 import { toMessage } from "../api/to-message.ts";
 import type { Agent } from "#client/types.ts";
 import type { Me } from "../api/types.ts";
+import { BudgetsView } from "../budget/budgets-view.tsx";
 import { InboxView } from "../inbox/inbox-view.tsx";
 import { useInbox } from "../inbox/use-inbox.ts";
 import { SpendView } from "../spend/spend-view.tsx";
@@ -56,11 +57,13 @@ export function Workspace({ api, onSignOut }: Props): ReactNode {
         view={route.view}
         waiting={inbox.items?.length ?? 0}
         threads={threads}
+        canOperate={me?.scopes.includes("operate") === true}
         open={sidebarOpen}
         onClose={closeSidebar}
         onSignOut={onSignOut}
       />
       {route.view === "spend" && <SpendView api={api} onOpenSidebar={openSidebar} />}
+      {route.view === "budgets" && <BudgetsView api={api} onOpenSidebar={openSidebar} />}
       {route.view === "approvals" && <InboxView inbox={inbox} onOpenSidebar={openSidebar} />}
       {route.view === null && place === null && (
         <Start

@@ -22,8 +22,9 @@ export function UserMessage({
   if (editing) return <Editor text={text} onCancel={onCancel} onSave={onSave} />;
   return (
     <article className="said" aria-label="You">
-      <div className="said-text">{text}</div>
-      {canEdit && (
+      {/* Nobody can send nothing: what is empty was erased. */}
+      <div className="said-text">{text === "" ? <em className="muted">Erased</em> : text}</div>
+      {canEdit && text !== "" && (
         <IconButton icon="edit" label="Edit this message" className="on-hover" onClick={onEdit} />
       )}
     </article>

@@ -1,9 +1,11 @@
 /** What is on record of a conversation: what it cost, whether its log holds, and the operator's switch. */
 import type { ReactNode } from "react";
+import type { Erasure } from "#client/types.ts";
 import type { Api, ThreadData } from "../api/api.ts";
 import type { Place } from "../api/types.ts";
 import { formatCost, formatKnownCost, plural, sumCosts } from "../app/format.ts";
 import { SidePanel } from "../app/side-panel.tsx";
+import { Erase } from "./erase.tsx";
 import { Operator } from "./operator.tsx";
 import { Verify } from "./verify.tsx";
 
@@ -15,11 +17,13 @@ interface Props {
   readonly canOperate: boolean;
   readonly onHalt: (reason: string) => Promise<boolean>;
   readonly onResume: () => Promise<boolean>;
+  /** Null for who may not. */
+  readonly onErase: (() => Promise<Erasure | null>) | null;
   readonly onClose: () => void;
 }
 
 export function RecordPanel(props: Props): ReactNode {
-  const { api, place, data, canOperate, onHalt, onResume, onClose } = props;
+  const { api, place, data, canOperate, onHalt, onResume, onErase, onClose } = props;
   return (
     <SidePanel title="Record" closeLabel="Close the record" onClose={onClose}>
       <div
@@ -33,6 +37,7 @@ export function RecordPanel(props: Props): ReactNode {
         {data !== null && canOperate && (
           <Operator halted={data.thread.halted} onHalt={onHalt} onResume={onResume} />
         )}
+        {data !== null && onErase !== null && <Erase onErase={onErase} />}
       </div>
     </SidePanel>
   );

@@ -11,25 +11,27 @@ interface Props {
 }
 
 export function BudgetAsk({ open, onDecide }: Props): ReactNode {
-  return open
-    .filter(({ kind }) => kind === "budget")
-    .map((approval) => {
-      const { approvalId, tool } = approval;
-      if (onDecide === null)
-        return (
-          <Notice
-            key={approvalId}
-            kind="warn"
-            text={`The budget ${tool ?? ""} has no room for the next step. Ask an operator to grant more, or stop this run.`}
-          />
-        );
+  const asked = open.filter(({ kind }) => kind === "budget");
+  if (asked.length === 0) return null;
+  return <div className="budget-ask">{asked.map(toCard)}</div>;
+
+  function toCard(approval: Approval): ReactNode {
+    const { approvalId, tool } = approval;
+    if (onDecide === null)
       return (
-        <ApprovalCard
+        <Notice
           key={approvalId}
-          approval={approval}
-          tool={tool ?? ""}
-          onDecide={(decision) => onDecide(approvalId, decision)}
+          kind="warn"
+          text={`The budget ${tool ?? ""} has no room for the next step. Ask an operator to grant more, or stop this run.`}
         />
       );
-    });
+    return (
+      <ApprovalCard
+        key={approvalId}
+        approval={approval}
+        tool={tool ?? ""}
+        onDecide={(decision) => onDecide(approvalId, decision)}
+      />
+    );
+  }
 }

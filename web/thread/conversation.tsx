@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState, type ReactNode } from "react";
 import type { Api, ThreadData } from "../api/api.ts";
 import { HoldfastError } from "#client/errors.ts";
 import { toMessage } from "../api/to-message.ts";
-import type { Agent, Delivery } from "#client/types.ts";
+import type { Agent, Delivery, Erasure } from "#client/types.ts";
 import type { Me, Place } from "../api/types.ts";
 import { Notice } from "../app/notice.tsx";
 import { DropZone } from "../files/drop-zone.tsx";
@@ -93,6 +93,19 @@ export function Conversation({
     // The hook stops the stream that it knows of; the run is what has to end.
     void ask(api.cancelActive(place));
   }
+  /** The receipt; null where it was refused. */
+  async function erase(): Promise<Erasure | null> {
+    const told: { receipt: Erasure | null } = { receipt: null };
+    await ask(
+      api.erase(place).then((receipt) => {
+        told.receipt = receipt;
+        // What this tab still shows is read again.
+        chat.reconnect();
+        onChanged();
+      }),
+    );
+    return told.receipt;
+  }
   const lastUser = chat.messages.findLast(({ role }) => role === "user");
   const toggle = (is: "files" | "record"): void => setPanel(panel?.is === is ? null : { is });
   const closePanel = (): void => setPanel(null);
@@ -171,6 +184,7 @@ export function Conversation({
           canOperate={canOperate}
           onHalt={(reason) => ask(api.halt(place, reason))}
           onResume={() => ask(api.resume(place))}
+          onErase={me?.scopes.includes("erase") === true ? erase : null}
           onClose={closePanel}
         />
       )}

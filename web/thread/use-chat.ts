@@ -24,6 +24,8 @@ export interface Chat {
   readonly stop: () => void;
   readonly clear: () => void;
   readonly clearError: () => void;
+  /** Reads the conversation anew. */
+  readonly reconnect: () => void;
 }
 
 export function useChat(api: Api, place: Place): Chat {
@@ -67,6 +69,7 @@ export function useChat(api: Api, place: Place): Chat {
       regenerate: (messageId) => void regenerate({ messageId }),
       stop: () => void stop(),
       clear: clearHistory,
+      reconnect: renew,
       clearError: () => {
         setTold(null);
         clearError();
@@ -87,6 +90,7 @@ export function useChat(api: Api, place: Place): Chat {
       stop,
       clearHistory,
       clearError,
+      renew,
     ],
   );
 }

@@ -232,7 +232,7 @@ describe("the ledger and its holders", () => {
     void thread.runtime.drive();
     while (thread.runtime.state.run?.phase.type !== "model_open") await Promise.resolve();
     const put = await ledger.putBudget(budgetOf(1_000 * CALL), "key_1");
-    expect(put.ok && put.value).toMatchObject({ spent: 3_000, leased: 16 * CALL });
+    expect(put.ok && put.value).toMatchObject({ spent: 3_000, leased: 128 * CALL });
     thread.runtime.abort("the test is over");
   });
 });

@@ -1,0 +1,141 @@
+/** The page in Chromium: what may be spent, a run at a budget's limit, and a conversation that is erased. */
+import { mkdirSync } from "node:fs";
+import { afterEach, describe, expect, it } from "vitest";
+import { Tab } from "../support/browser.ts";
+import { usePage } from "../support/page-suite.ts";
+
+const suite = usePage();
+const SHOTS = process.env["SHOTS"];
+
+/** As the key of the deployment, which may do everything here. */
+async function call(method: string, path: string, body?: object): Promise<void> {
+  const response = await fetch(`${suite.server.url}/v1${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${suite.server.key}`,
+      "content-type": "application/json",
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw new Error(await response.text());
+}
+
+const putBudget = (id: string, limit: number, more: object = {}): Promise<void> =>
+  call("PUT", `/budgets/${id}`, {
+    scope: { kind: "agent", agent: "obeys" },
+    period: "day",
+    unit: "costMicros",
+    limit,
+    ...more,
+  });
+
+async function shot({ page }: Tab, name: string): Promise<void> {
+  if (SHOTS === undefined) return;
+  mkdirSync(SHOTS, { recursive: true });
+  await page.screenshot({ path: `${SHOTS}/${name}.png` });
+}
+
+const operator = (path = "#/obeys"): Promise<Tab> =>
+  Tab.openAsOperator(suite.browser.context, suite.server, path);
+const budgets = ({ page }: Tab) => page.getByRole("link", { name: "Budgets" });
+
+afterEach(async () => {
+  const list = await fetch(`${suite.server.url}/v1/budgets`, {
+    headers: { authorization: `Bearer ${suite.server.key}` },
+  });
+  const { items } = await list.json<{ items: readonly { budgetId: string }[] }>();
+  for (const { budgetId } of items) await call("DELETE", `/budgets/${budgetId}`);
+});
+
+describe("budgets", () => {
+  it("[W18] are listed with what is spent and left; none says how to set one; a failure can be tried again", async () => {
+    const tab = await operator();
+    const { page } = tab;
+    await budgets(tab).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("No budget is set").waitFor();
+    await shot(tab, "budgets-empty");
+    await putBudget("team-day", 2_500_000);
+    await putBudget("calls", 40, { unit: "steps", period: "total", atLimit: "ask" });
+    await page.route("**/v1/budgets", (route) => route.abort(), { times: 2 });
+    await page.getByRole("button", { name: "Refresh" }).click();
+    await page.getByRole("alert").waitFor();
+    await page.unroute("**/v1/budgets");
+    await page.getByRole("button", { name: "Try again" }).click();
+    const card = page.getByRole("region", { name: /^team-day/ });
+    await card.getByText("$2.50 a day (UTC), agent obeys").waitFor();
+    await page
+      .getByRole("region", { name: /^calls/ })
+      .getByText("40 model calls")
+      .first()
+      .waitFor();
+    expect(await card.getByRole("img").getAttribute("aria-label")).toBe("0 percent spent");
+    await shot(tab, "budgets");
+    for (const width of [375, 1_280]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(
+        width,
+      );
+    }
+    await page.setViewportSize({ width: 375, height: 800 });
+    await shot(tab, "budgets-narrow");
+  });
+
+  it("[W18] a run at its limit says so; who may operate grants more, by keyboard, and it goes on", async () => {
+    await putBudget("tight", 100, { atLimit: "ask" });
+    const user = await suite.open();
+    await user.say("say granted");
+    await user.page.getByText(/^The budget tight has no room.*Ask an operator/).waitFor();
+    expect(await user.page.getByRole("button", { name: "Approve" }).count()).toBe(0);
+    expect(await budgets(user).count()).toBe(0);
+    await shot(user, "budget-waits");
+    const tab = await operator(new URL(user.page.url()).hash);
+    const { page } = tab;
+    const card = page.getByRole("region", { name: /May it spend more of the budget tight/ });
+    await card.getByText("a yes grants").waitFor();
+    await page.getByText("A budget is at its limit.").waitFor();
+    await shot(tab, "budget-asks");
+    await page.getByRole("link", { name: /Waiting for you/ }).waitFor();
+    await card.getByRole("button", { name: "Approve" }).focus();
+    await page.keyboard.press("Enter");
+    await user.answers.getByText("granted").waitFor();
+    await user.settled();
+    await tab.answers.getByText("granted").waitFor();
+    await card.waitFor({ state: "detached" });
+    await budgets(tab).click();
+    const shown = page.getByRole("region", { name: /^tight/ });
+    await shown.getByText("Granted on top").waitFor();
+    await shot(tab, "budget-granted");
+  });
+});
+
+describe("erasure", () => {
+  it("[W19] is asked twice, takes what was said from the page, and shows its receipt", async () => {
+    const tab = await operator();
+    const { page } = tab;
+    await tab.say("say canary-in-the-page");
+    await tab.settled();
+    await page.getByRole("button", { name: "Record" }).click();
+    const panel = page.getByRole("complementary", { name: "Record" });
+    const begin = panel.getByRole("button", { name: /^Erase this conversation/ });
+    await begin.focus();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("Keep it");
+    await shot(tab, "erase-asked");
+    await page.keyboard.press("Escape");
+    await expect
+      .poll(() => page.evaluate("document.activeElement.textContent"))
+      .toContain("Erase this conversation");
+    await tab.answers.getByText("canary-in-the-page").waitFor();
+    await begin.click();
+    await panel.getByRole("button", { name: "Erase for good" }).click();
+    await panel.getByText(/^Erased: \d+ items in \d+ stores/).waitFor();
+    await page.getByText("canary-in-the-page").first().waitFor({ state: "detached" });
+    await page.getByText("Erased", { exact: true }).waitFor();
+    await shot(tab, "erased");
+    await page.reload();
+    await page.getByRole("button", { name: "Record" }).waitFor();
+    expect(await page.getByText("canary-in-the-page").count()).toBe(0);
+    expect(tab.faults).toEqual([]);
+  });
+});
