@@ -137,6 +137,93 @@ const agUi: Reader = async ({ url, key }, question, told) => {
   });
 };
 
+/** What is read of an update of A2A, in either binding. */
+interface A2aUpdate {
+  readonly task?: {
+    readonly id: string;
+    readonly status: { readonly state: string };
+    readonly artifacts?: readonly { readonly parts: readonly { readonly text?: string }[] }[];
+  };
+  readonly artifactUpdate?: {
+    readonly append?: boolean;
+    readonly artifact: { readonly parts: readonly { readonly text?: string }[] };
+  };
+  readonly statusUpdate?: { readonly status: { readonly state: string } };
+}
+const DONE = "TASK_STATE_COMPLETED";
+
+/** Subscribes to the task again, or sends the same message where no task was told yet. */
+function a2a(
+  send: (place: Place, task: string | null, message: object) => Promise<Response>,
+): Reader {
+  return async (place, question, told) => {
+    let task: string | null = null;
+    const message = {
+      messageId: crypto.randomUUID(),
+      role: "ROLE_USER",
+      parts: [{ text: question }],
+    };
+    const textOf = (parts: readonly { readonly text?: string }[] = []): string =>
+      parts.map(({ text = "" }) => text).join("");
+    const take = ({ task: whole, artifactUpdate, statusUpdate }: A2aUpdate): void => {
+      if (whole !== undefined) {
+        task = whole.id;
+        told.text = textOf(whole.artifacts?.[0]?.parts);
+      }
+      if (artifactUpdate !== undefined) {
+        const before = artifactUpdate.append === true ? told.text : "";
+        told.text = before + textOf(artifactUpdate.artifact.parts);
+      }
+      const { state } = whole?.status ?? statusUpdate?.status ?? {};
+      if (state === DONE) told.ended = DONE;
+    };
+    await persist(async () => {
+      const response = await send(place, task, message);
+      // A task that ended while nobody was there takes no subscription: it is got.
+      if (response.headers.get("content-type")?.includes("event-stream") !== true) {
+        const got = await fetch(`${place.url}/a2a/${AGENT}/tasks/${task}`, {
+          headers: { authorization: `Bearer ${place.key}`, "a2a-version": "1.0" },
+        });
+        if (got.ok) take({ task: await got.json<NonNullable<A2aUpdate["task"]>>() });
+        return told.ended !== null;
+      }
+      told.connections += 1;
+      const parser = new SseParser();
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream()))
+        for (const { data } of parser.push(chunk)) {
+          const event = JSON.parse(data) as A2aUpdate & { result?: A2aUpdate };
+          take(event.result ?? event);
+        }
+      return told.ended !== null;
+    });
+  };
+}
+
+const a2aRpc = a2a(({ url, key }, id, message) => {
+  const call = id === null ? ["SendStreamingMessage", { message }] : ["SubscribeToTask", { id }];
+  const [method, params] = call;
+  return fetch(`${url}/a2a/${AGENT}`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "a2a-version": "1.0",
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+  });
+});
+
+const a2aHttp = a2a(({ url, key }, task, message) => {
+  const headers = { authorization: `Bearer ${key}`, "a2a-version": "1.0" };
+  const base = `${url}/a2a/${AGENT}`;
+  if (task !== null) return fetch(`${base}/tasks/${task}:subscribe`, { headers });
+  return fetch(`${base}/message:stream`, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify({ message }),
+  });
+});
+
 interface Frame {
   readonly type: string;
   readonly id?: string;
@@ -188,4 +275,6 @@ export const READERS: Readonly<Record<string, Reader>> = {
   "OpenAI Chat Completions": chat,
   "AG-UI": agUi,
   WebSocket: webSocket,
+  "A2A JSON-RPC": a2aRpc,
+  "A2A HTTP+JSON": a2aHttp,
 };

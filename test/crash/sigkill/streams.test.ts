@@ -39,7 +39,7 @@ describe("a server killed in the middle of its streams", () => {
   });
 
   it.each(Object.keys(READERS))(
-    "[P2] [P27] [P64] [P72] %s: its reader ends with the whole answer",
+    "[P2] [P27] [P64] [P72] [P94] %s: its reader ends with the whole answer",
     (name) => {
       const { text, ended, connections, ids } = told.get(name)!;
       expect(text).toBe(ANSWER);

@@ -1,4 +1,6 @@
 /**
+ * `npm run test:kits -- a2a` runs this, and so does `node test/kits/a2a/run.mjs [PYTEST ARGUMENTS]`.
+ *
  * Runs the A2A compatibility kit (a2aproject/a2a-tck, branch 1.0-dev) against this server and writes what it said to
  * results/. None of the kit is part of this repository: A2A_TCK_DIR names a checkout, A2A_TCK_COMMIT its commit, and
  * PYTHONPATH may add its packages (pytest, httpx, jsonschema). Without them it says `skipped` and why.
@@ -10,6 +12,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import whySkipped from "./requires.mjs";
 
 const HERE = import.meta.dirname;
 const ROOT = resolve(HERE, "../../..");
@@ -22,7 +25,7 @@ const SCOPES = ["threads:read", "threads:write", "files:read", "files:write"];
 const kit = process.env["A2A_TCK_DIR"] ?? "";
 const reason = whySkipped();
 if (reason !== null) {
-  console.log(`skipped: A2A kit: ${reason}`);
+  console.log(`skipped, ${reason}`);
   process.exit(0);
 }
 const work = mkdtempSync(join(tmpdir(), "holdfast-a2a-kit-"));
@@ -40,23 +43,13 @@ try {
 }
 process.exit(code);
 
-function whySkipped() {
-  if (kit === "") return "A2A_TCK_DIR names no checkout of a2aproject/a2a-tck, branch 1.0-dev";
-  if (!existsSync(join(kit, "tests/compatibility")))
-    return `${kit} is no checkout of branch 1.0-dev`;
-  const packages = spawnSync("python3", ["-c", "import pytest, httpx, jsonschema"], {
-    stdio: "pipe",
-  });
-  return packages.status === 0 ? null : "python3 has no pytest, httpx and jsonschema";
-}
-
 function bundle() {
   const config = join(work, "wrangler.json");
   writeFileSync(
     config,
     JSON.stringify({
       name: "kit",
-      main: join(HERE, "worker.ts"),
+      main: join(ROOT, "test/support/tck-worker.ts"),
       compatibility_date: COMPATIBILITY_DATE,
       compatibility_flags: ["nodejs_compat"],
       keep_names: false,
@@ -75,7 +68,7 @@ async function start() {
     convertV4MiniflareOptions({
       modulesRoot: work,
       modules: [
-        { type: "ESModule", path: join(work, "worker.js") },
+        { type: "ESModule", path: join(work, "tck-worker.js") },
         ...wasm.map((name) => ({ type: "CompiledWasm", path: join(work, name) })),
       ],
       host: "127.0.0.1",
