@@ -1,11 +1,7 @@
 /** Entry of the comparison: three contenders in one isolate, each at `/agents/{contender}/{thread}`. */
+import { SOCKET_PASS_HEADER, type SocketPass } from "../../src/ports/socket-pass.ts";
 import { routeAgentRequest } from "agents";
-import {
-  SOCKET_PASS_HEADER,
-  type Caller,
-  type SocketPass,
-  type ThreadStub,
-} from "../../src/ports/thread-gateway.ts";
+import { type Caller, type ThreadStub } from "../../src/ports/thread-gateway.ts";
 import { toUiMessages } from "../../src/protocols/websocket/ui-messages.ts";
 import type { TenantId } from "../../src/shared/ids.ts";
 import { startCounting, stopCounting } from "./count-rows.ts";

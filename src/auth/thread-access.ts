@@ -15,14 +15,13 @@ import type {
   FileUpload,
   Reply,
   SendMessage,
-  SocketOpening,
   ThreadGateway,
   ThreadStub,
   ThreadView,
 } from "#ports/thread-gateway.ts";
 import type { ScheduleRequest, ScheduleView } from "#ports/schedule-stub.ts";
 import type { AgentName, ThreadId } from "#shared/ids.ts";
-import { SOCKET_PASS_HEADER } from "#ports/thread-gateway.ts";
+import { SOCKET_PASS_HEADER, type SocketOpening } from "#ports/socket-pass.ts";
 import { err, ok } from "#shared/result.ts";
 
 export interface ThreadPlace {

@@ -374,17 +374,6 @@ export interface ErasureView {
   readonly stores: readonly ErasedStore[];
 }
 
-/** On whose word a socket opens: a caller that the gateway has authenticated, or a ticket that only the object knows. */
-export type SocketPass =
-  | { readonly type: "caller"; readonly caller: Caller; readonly credential: Credential }
-  | { readonly type: "ticket"; readonly ticket: string };
-export interface SocketOpening {
-  readonly address: ThreadAddress;
-  readonly pass: SocketPass;
-}
-/** Carries a `SocketPass` as JSON on the gateway's own request to the object; a client's request never gets there. */
-export const SOCKET_PASS_HEADER = "x-holdfast-pass";
-
 /** The newest messages, and what waits for a person, as one consistent picture. */
 export interface ChatSnapshot {
   readonly views: readonly MessageView[];

@@ -4,16 +4,11 @@
  * P20, P22 a socket stands for the caller of its pass. P32 one thread holds a bounded number. P36 the authority of a
  * socket ends after an hour: the client comes back with a new ticket. P37 and before that, when its key or token does.
  */
+import { SOCKET_PASS_HEADER, type SocketPass } from "#ports/socket-pass.ts";
 import { isWaitingForHumans } from "#kernel/state.ts";
 import type { KeyStore } from "#ports/key-store.ts";
 import type { SocketProtocol } from "#ports/socket-protocol.ts";
-import {
-  SOCKET_PASS_HEADER,
-  type Failure,
-  type Reply,
-  type SocketPass,
-  type ThreadStub,
-} from "#ports/thread-gateway.ts";
+import { type Failure, type Reply, type ThreadStub } from "#ports/thread-gateway.ts";
 import { err, ok } from "#shared/result.ts";
 import { NOT_FOUND } from "#durable-objects/agent/access.ts";
 import type { ThreadHost } from "#durable-objects/agent/thread-host.ts";

@@ -9,7 +9,7 @@ import type { Principal } from "#auth/principal.ts";
 import { hasScope, toCaller } from "#auth/principal.ts";
 import type { SocketTickets } from "#auth/socket-tickets.ts";
 import type { ThreadAccess, ThreadPlace } from "#auth/thread-access.ts";
-import type { SocketOpening, SocketPass } from "#ports/thread-gateway.ts";
+import type { SocketOpening, SocketPass } from "#ports/socket-pass.ts";
 import type { Failure, Reply } from "#ports/thread-gateway.ts";
 import type { ErrorCode } from "#shared/errors.ts";
 import { isAgentName, isThreadId } from "#shared/ids.ts";
