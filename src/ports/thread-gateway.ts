@@ -22,7 +22,7 @@ import type {
   LoopReport,
 } from "#kernel/events.ts";
 import type { BudgetAsk, BudgetStop } from "#kernel/amounts.ts";
-import type { Credential, StoredTicket } from "./key-store.ts";
+import type { StoredTicket } from "./key-store.ts";
 import type { PushStub } from "./push.ts";
 import type { OutputSpec } from "./model.ts";
 import type { LeaseHolderStub } from "./budget-ledger.ts";
