@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createDevServer, type DevServer } from "../../support/dev-server.ts";
 import { nothingTold, READERS, type Told } from "../../support/protocol-readers.ts";
 
-const WORDS = 60;
+const WORDS = 120;
 const QUESTION = `slow ${WORDS}`;
 const ANSWER = Array.from({ length: WORDS }, (_, word) => `w${word + 1} `).join("");
 
