@@ -111,6 +111,8 @@ describe("the authorization server", () => {
       arguments: {},
     });
     expect(page.body).toContain('{"threads":[]}');
+    const ask = { name: "ask", arguments: { message: "say x" } };
+    expect((await call(token.access_token, "tools/call", ask)).status).toBe(403);
   });
 
   it("[P88] without a credential, in another browser, or twice, nothing is granted", async () => {
