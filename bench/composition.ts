@@ -11,6 +11,7 @@ import type { Model } from "../src/ports/model.ts";
 import type { RoutePrice } from "../src/ports/prices.ts";
 import type { Sandbox } from "../src/ports/sandbox.ts";
 import { socketProtocol } from "../src/protocols/websocket/encode.ts";
+import type { WebhookStore } from "../src/ports/webhook-store.ts";
 import { DEFAULT_HOOKS } from "../src/runner/default-hooks.ts";
 import type { GateHooks } from "../src/runner/gate-hooks.ts";
 import { LeaseBudget } from "../src/runner/lease-budget.ts";
@@ -98,6 +99,12 @@ export function composeBench({ agent, model, ledger }: BenchParts): ThreadCompos
       entries: async () => [],
       replace: async () => true,
       sum: async () => [],
+    },
+    webhooks: {
+      // A tenant without any: nothing else of the store is asked.
+      store: { list: async () => [] } as unknown as WebhookStore,
+      sender: { post: async () => Promise.reject(new Error("nobody is told")) },
+      box: null,
     },
     metrics: {
       counted: async () => 0,

@@ -33,7 +33,7 @@ import { stateLease } from "./agent/leases.ts";
 import { replyWith } from "./agent/refusals.ts";
 import { takeSnapshot } from "./agent/sockets/snapshot.ts";
 import { storeTicket } from "./agent/sockets/tickets.ts";
-import { NotifyingThread } from "./agent/push/push-object.ts";
+import { DeliveringThread } from "./agent/delivery-object.ts";
 import { ACCESS, STUB } from "./agent/thread-object.ts";
 import * as halts from "./agent/halt-commands.ts";
 import * as branches from "./agent/branch-commands.ts";
@@ -43,7 +43,7 @@ import { correctUsage } from "./agent/usage-commands.ts";
 
 /** A composition root extends it and gives `compose`. */
 export class ThreadAgent<E extends Cloudflare.Env = Cloudflare.Env>
-  extends NotifyingThread<E>
+  extends DeliveringThread<E>
   implements ThreadStub
 {
   override [STUB](): ThreadStub {

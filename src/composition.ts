@@ -16,6 +16,7 @@ import { loadQuickJsVariant } from "#adapters/sandbox/quickjs-variant-workerd.ts
 import { R2BlobArchive } from "#adapters/blob/r2-blob-archive.ts";
 import { SystemClock } from "#adapters/clock/system-clock.ts";
 import { CronerCron } from "#adapters/cron/croner-cron.ts";
+import { D1WebhookStore } from "#adapters/hooks/d1-webhook-store.ts";
 import { D1HookStore } from "#adapters/hooks/d1-hook-store.ts";
 import { WebCryptoSecretBox } from "#adapters/secret-box/web-crypto-secret-box.ts";
 import type { SecretBox } from "#ports/secret-box.ts";
@@ -90,6 +91,8 @@ export function composeThread(
       ? null
       : (modelId, route) => new WorkersAiModel({ binding: ai, modelId, route }),
   );
+  // Whatever calls an address on a tenant's word.
+  const sender = new FetchWebhookSender({ refuse: refuseAddress(config.egress), clock });
   const table = composePriceTable(env);
   const ownPrices = new D1PriceOverrides(env.DB);
   const definitions = new Map(
@@ -116,13 +119,14 @@ export function composeThread(
     runIndex: new D1RunIndex(env.DB),
     spend: new D1SpendStore(env.DB),
     metrics: new D1MetricsStore(env.DB),
+    webhooks: { store: new D1WebhookStore(env.DB), sender, box: composeBox(config) },
     versions: new D1AgentVersions(env.DB),
     archive: new R2BlobArchive(env.BLOBS),
     erasers: composeErasers(env),
     socketProtocol,
     push: {
       protocol: pushProtocol,
-      sender: new FetchWebhookSender({ refuse: refuseAddress(config.egress), clock }),
+      sender,
     },
     audit: composeAudit(env),
     report: reportIncident,
@@ -184,6 +188,8 @@ export function composeApp(
     spend: new D1SpendStore(env.DB),
     metrics: new D1MetricsStore(env.DB),
     hooks: new D1HookStore(env.DB),
+    webhooks: new D1WebhookStore(env.DB),
+    egress: config.egress,
     box: composeBox(config),
     prices: { table: composePriceTable(env), overrides: new D1PriceOverrides(env.DB) },
     promoted: new CachedPromotedAgents(versions, clock),
@@ -206,7 +212,6 @@ export function composeApp(
     }),
     keySet: { keys: signing.keys.map(toJwk) },
     signer: signing.signer,
-    egress: config.egress,
     clock,
     ids: new RandomIds(),
     hasher,

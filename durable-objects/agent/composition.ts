@@ -24,6 +24,7 @@ import type { SocketProtocol } from "#ports/socket-protocol.ts";
 import type { HookFactory } from "#runner/gate-hooks.ts";
 import type { WebhookSender } from "#ports/webhook-sender.ts";
 import type { AuditParts } from "./audit.ts";
+import type { WebhookParts } from "./webhook-sending.ts";
 
 export interface ThreadComposition {
   /** The events this build knows, and the tables it expects: a log or schema that is newer opens read-only (L6). */
@@ -45,6 +46,7 @@ export interface ThreadComposition {
   readonly runIndex: RunIndex;
   readonly spend: SpendStore;
   readonly metrics: MetricsStore;
+  readonly webhooks: WebhookParts;
   readonly versions: Pick<AgentVersions, "promoted">;
   readonly archive: BlobArchive;
   /** Stores outside the object that an erasure has to reach (H32). */

@@ -21,6 +21,11 @@ export interface DriveHost {
   nextFiring(): number | null;
   /** Begins the runs of all schedules that are due. Throws where that is not known now. */
   fireDue(): Promise<void>;
+  /** When something is to be sent to where the tenant wants to be told; null when nothing is. */
+  nextDelivery(): number | null;
+  /** Sends what is due. Throws where it is not known what is. */
+  sendDeliveries(): Promise<void>;
+  unsent(error: unknown): void;
   /** Takes over what the agent's file declares; nothing where it is so already. */
   declareSchedules(): void;
   /** The alarm woke this object: for the count of its wakes. */
@@ -58,6 +63,7 @@ export class DriveCapability extends LifecycleCapability {
   readonly #host: DriveHost;
   readonly #heartbeatMs: number;
   #driving = false;
+  #sending = false;
   /** Due time of the job as this wake knows it; a command then writes no row when an alarm is near enough. */
   #armedUntil = 0;
   /** A schedule that could not be fired is not tried again before. */
@@ -124,11 +130,42 @@ export class DriveCapability extends LifecycleCapability {
       const backOffMs = this.#host.backOff();
       return this.#again(Date.now() + Math.max(OUTBOX_RETRY_MS, backOffMs));
     }
+    const delivery = this.#deliveryAlarm();
+    if (delivery <= Date.now()) {
+      this.#send();
+      return this.#again(Date.now() + this.#heartbeat());
+    }
     const next = Math.min(
+      delivery,
       waitsUntil === null ? Infinity : this.#toAlarm(waitsUntil),
       this.#firingAlarm(),
     );
     return next === Infinity ? undefined : this.#again(next);
+  }
+
+  /** Beside everything: who is told may be slow, and the alarm that is set comes back if this process dies meanwhile. */
+  #send(): void {
+    if (this.#sending) return;
+    this.#sending = true;
+    this.lifecycle.trackAlarmWork(this.#sendAll());
+  }
+
+  async #sendAll(): Promise<void> {
+    let retryMs = 0;
+    try {
+      await this.#host.sendDeliveries();
+    } catch (error) {
+      this.#host.unsent(error);
+      retryMs = OUTBOX_RETRY_MS;
+    }
+    this.#sending = false;
+    const next = Math.max(this.#deliveryAlarm(), Date.now() + retryMs);
+    if (next < this.#armedUntil) await this.#arm(next);
+  }
+
+  #deliveryAlarm(): number {
+    const at = this.#host.nextDelivery();
+    return at === null ? Infinity : this.#toAlarm(at);
   }
 
   /** What is due and does not go away, because it cannot be fired now, must not keep the alarm ringing. */

@@ -59,6 +59,7 @@ import { pushConsumer } from "./push/push-commands.ts";
 import { runIndexConsumer } from "./outbox-runs.ts";
 import { checkSpend, spendConsumer } from "./outbox-spend.ts";
 import { ledgerConsumer } from "./leases.ts";
+import { WebhookQueue } from "./webhook-queue.ts";
 import { applyRetention, forgetPruned, isAtRest } from "./retention.ts";
 import { statusOf } from "./thread-reader.ts";
 import { replyWith, toFailure, UNAVAILABLE } from "./refusals.ts";
@@ -89,6 +90,7 @@ export class ThreadHost {
   readonly branches: BranchHistory;
   readonly #composition: HostComposition;
   readonly runtime: ThreadRuntime;
+  readonly webhooks: WebhookQueue;
   readonly #promoted: CachedPromotedAgents;
   #storedDefinition: AgentDefinition | null = null;
   #erasing: Promise<boolean> | null = null;
@@ -119,6 +121,13 @@ export class ThreadHost {
       blobs,
       hasher,
       clock: composition.clock,
+    });
+    this.webhooks = new WebhookQueue({
+      sql: database,
+      parts: composition.webhooks,
+      clock: composition.clock,
+      address,
+      logId: this.log.logId,
     });
     this.runtime = this.#open();
   }
@@ -231,6 +240,7 @@ export class ThreadHost {
       ...this.#anchors(),
       spendConsumer({ ...this.address, owner }, logId, spend),
       this.#ledgerConsumer(),
+      this.webhooks.consumer(),
       metricsConsumer(this.address, logId, metrics),
       runIndexConsumer({ ...this.address, owner }, runIndex, (run) => statusOf(this, run)),
       pushConsumer(this, this.#composition.notify ?? (async () => undefined)),

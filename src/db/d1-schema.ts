@@ -302,3 +302,56 @@ export const hookEvents = sqliteTable(
     index("hook_events_received").on(table.receivedAt),
   ],
 );
+
+/** Addresses that events go out to. Secrets are sealed. */
+export const webhooks = sqliteTable(
+  "webhooks",
+  {
+    tenant: text("tenant").notNull(),
+    id: text("id").notNull(),
+    url: text("url").notNull(),
+    /** Null: all agents. */
+    agent: text("agent"),
+    /** Separated by blanks. */
+    types: text("types").notNull(),
+    secret: text("secret").notNull(),
+    previous: text("previous"),
+    previousUntil: integer("previous_until"),
+    disabledAt: integer("disabled_at"),
+    disabledReason: text("disabled_reason"),
+    /** The first failure since it took something. */
+    failingSince: integer("failing_since"),
+    createdAt: integer("created_at").notNull(),
+    createdBy: text("created_by").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.id] })],
+);
+
+/** What goes out, and how far it is. */
+export const webhookDeliveries = sqliteTable(
+  "webhook_deliveries",
+  {
+    tenant: text("tenant").notNull(),
+    webhook: text("webhook").notNull(),
+    /** `webhook-id`: the same in each attempt. */
+    message: text("message").notNull(),
+    log: text("log").notNull(),
+    seq: integer("seq").notNull(),
+    type: text("type").notNull(),
+    body: text("body").notNull(),
+    state: text("state").notNull(),
+    attempts: integer("attempts").notNull(),
+    /** Null unless it waits. */
+    nextAt: integer("next_at"),
+    lastStatus: integer("last_status"),
+    lastError: text("last_error"),
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenant, table.webhook, table.message] }),
+    index("webhook_deliveries_due")
+      .on(table.tenant, table.log, table.nextAt)
+      .where(sql`next_at IS NOT NULL`),
+    index("webhook_deliveries_listed").on(table.tenant, table.webhook, table.createdAt),
+  ],
+);

@@ -43,6 +43,7 @@ export interface AppDeps
       | "auditExport"
       | "box"
       | "builder"
+      | "egress"
       | "hooks"
       | "inbox"
       | "ledgers"
@@ -52,6 +53,7 @@ export interface AppDeps
       | "spend"
       | "subjects"
       | "versions"
+      | "webhooks"
     > {
   readonly log: RequestLog;
   /** Serves the built static files: `/app/*` is the page, `/swagger/*` is swagger-ui-dist. Null where there are none. */

@@ -30,6 +30,7 @@ import type { ClientRequest } from "./tool.ts";
 import type { FileStat } from "./workspace.ts";
 import type { AuditStub } from "./audit-stub.ts";
 import type { EventHeader } from "./event-log.ts";
+import type { DeliveryStub } from "./delivery-stub.ts";
 import type { ScheduleStub } from "./schedule-stub.ts";
 import type { LateUsage, SpendCheck } from "./spend.ts";
 import type { AgentName, TenantId, ThreadAddress, ThreadId } from "#shared/ids.ts";
@@ -258,7 +259,8 @@ export type StreamFrame =
   /** Replay is done; what follows is live. */
   | { readonly type: "caught_up"; readonly cursor: StreamCursor };
 
-export interface ThreadStub extends PushStub, AuditStub, LeaseHolderStub, ScheduleStub {
+export interface ThreadStub
+  extends PushStub, AuditStub, LeaseHolderStub, ScheduleStub, DeliveryStub {
   /** The platform's own way in: socket upgrades of the gateway only. 101, or a `Failure` as JSON. */
   fetch(request: Request): Promise<Response>;
   /** Keeps the hash of a ticket and whom it stands for, until its one use (P22). */

@@ -14,6 +14,7 @@ import spendSql from "../../migrations/d1/0004_spend.sql?raw";
 import metricsSql from "../../migrations/d1/0005_metrics.sql?raw";
 import runIndexSql from "../../migrations/d1/0006_run_index.sql?raw";
 import hooksSql from "../../migrations/d1/0007_hooks.sql?raw";
+import webhooksSql from "../../migrations/d1/0008_webhooks.sql?raw";
 
 interface ApiEnv {
   readonly DB: D1Database;
@@ -136,7 +137,7 @@ async function createTables(database: D1Database): Promise<void> {
     .first();
   if (present !== null) return;
   const statements =
-    `${directorySql}${approvalsSql}${agentVersionsSql}${anchorsSql}${spendSql}${metricsSql}${runIndexSql}${hooksSql}`
+    `${directorySql}${approvalsSql}${agentVersionsSql}${anchorsSql}${spendSql}${metricsSql}${runIndexSql}${hooksSql}${webhooksSql}`
       .split(";")
       .map((statement) => statement.trim())
       .filter((statement) => statement !== "");

@@ -397,6 +397,7 @@ export class FakeGateway implements ThreadGateway {
       },
       askLease: () => Promise.reject(new Error("no route asks for leases")),
       ...fakeSchedules(this.#schedulesOf(name), find),
+      redeliver: async (caller) => (find("redeliver", caller) === null ? missing() : ok(null)),
       erasePayload: async (caller, seq) => {
         const thread = find("erasePayload", caller);
         if (thread === null) return missing();

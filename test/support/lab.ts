@@ -8,6 +8,7 @@ import type { ThreadComposition } from "#durable-objects/agent/composition.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { Model, ModelDirectory } from "#ports/model.ts";
+import type { WebhookSender } from "#ports/webhook-sender.ts";
 import type { Prices, RoutePrice } from "#ports/prices.ts";
 
 class LabClock implements Clock {
@@ -34,6 +35,8 @@ export const lab = {
   build: {} as Partial<
     Pick<ThreadComposition, "catalogue" | "migrations" | "erasers" | "archive" | "audit">
   >,
+  /** Takes what goes out to webhooks; null: the deployment's own, which goes nowhere from here. */
+  sender: null as WebhookSender | null,
   /** Short, so that a wake by alarm is seen within a test. */
   heartbeatMs: 1_000,
   askAfterMs: 500,

@@ -8,6 +8,7 @@ import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
 import { CachedPromotedAgents } from "#adapters/agent-versions/cached-promoted-agents.ts";
 import { D1AgentVersions } from "#adapters/agent-versions/d1-agent-versions.ts";
+import { D1WebhookStore } from "#adapters/hooks/d1-webhook-store.ts";
 import { D1HookStore } from "#adapters/hooks/d1-hook-store.ts";
 import { WebCryptoSecretBox } from "#adapters/secret-box/web-crypto-secret-box.ts";
 import { D1MetricsStore } from "#adapters/metrics/d1-metrics.ts";
@@ -103,6 +104,8 @@ export function createTestApp(
     promoted: new CachedPromotedAgents(versions, clock),
     builder,
     hooks,
+    webhooks: new D1WebhookStore(d1),
+    egress: { loopback: false },
     box: tokenSecret === null ? null : new WebCryptoSecretBox(tokenSecret),
     keys,
     clock,
@@ -113,7 +116,6 @@ export function createTestApp(
     auditExport: new ExportWriter({ anchors, signer: null, keys: [], hasher, clock }),
     keySet: { keys: [] },
     signer: null,
-    egress: { loopback: false },
     assets: null,
     allowedOrigins: ["https://app.example.com"],
     oauth: null,

@@ -37,6 +37,7 @@ export class AgentObject extends ThreadAgent {
       ...lab.build,
       clock: lab.clock,
       heartbeatMs: lab.heartbeatMs,
+      webhooks: { ...own.webhooks, sender: lab.sender ?? own.webhooks.sender },
       hooks: (thread) =>
         lab.leases ? { ...lab.hooks, budget: own.hooks(thread).budget } : lab.hooks,
       prices: (tenant) => labPrices(own.prices(tenant)),

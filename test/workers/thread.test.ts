@@ -6,6 +6,8 @@ import { z } from "zod";
 import { defineAgent } from "#authoring/define-agent.ts";
 import { defineTool } from "#authoring/define-tool.ts";
 import { ThreadAgent } from "#durable-objects/agent-object.ts";
+import { DeliveringThread } from "#durable-objects/agent/delivery-object.ts";
+import { NotifyingThread } from "#durable-objects/agent/push/push-object.ts";
 import { ScheduledThread } from "#durable-objects/agent/schedule-object.ts";
 import { ThreadObject } from "#durable-objects/agent/thread-object.ts";
 import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
@@ -119,9 +121,16 @@ describe("a thread", () => {
       holdSchedule: true,
       dropSchedule: true,
       fireSchedule: true,
+      redeliver: true,
     };
     // Of the class and of the one that keeps its lifecycle: symbols are no names, so RPC cannot ask for them.
-    const own = [ThreadAgent.prototype, ScheduledThread.prototype, ThreadObject.prototype]
+    const own = [
+      ThreadAgent.prototype,
+      DeliveringThread.prototype,
+      NotifyingThread.prototype,
+      ScheduledThread.prototype,
+      ThreadObject.prototype,
+    ]
       .flatMap((prototype) => Object.getOwnPropertyNames(prototype))
       .filter((name) => name !== "constructor");
     expect(own.toSorted()).toEqual(["fetch", ...Object.keys(listed)].toSorted());

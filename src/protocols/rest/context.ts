@@ -23,6 +23,8 @@ import type { PriceOverrides } from "#ports/price-overrides.ts";
 import type { Prices } from "#ports/prices.ts";
 import type { SpendStore } from "#ports/spend.ts";
 import type { Failure, Reply } from "#ports/thread-gateway.ts";
+import type { WebhookStore } from "#ports/webhook-store.ts";
+import type { EgressRules } from "#shared/egress-address.ts";
 import type { ErrorCode } from "#shared/errors.ts";
 import type { ProblemOptions } from "./errors.ts";
 import { problemResponse } from "./errors.ts";
@@ -60,6 +62,9 @@ export interface RestDeps {
   readonly ids: Ids;
   readonly hasher: Hasher;
   readonly hooks: HookStore;
+  readonly webhooks: WebhookStore;
+  /** Where requests on a tenant's word may go. */
+  readonly egress: EgressRules;
   /** Null: this deployment keeps no secrets of others. */
   readonly box: SecretBox | null;
   readonly auditExport: AuditExport;

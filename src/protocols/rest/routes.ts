@@ -20,6 +20,7 @@ import { addPriceRoutes } from "./routes-prices.ts";
 import { addScheduleRoutes } from "./routes-schedules.ts";
 import { addSpendRoutes } from "./routes-spend.ts";
 import { addThreadRoutes } from "./routes-threads.ts";
+import { addWebhookRoutes } from "./routes-webhooks.ts";
 import { addTicketRoutes } from "./routes-tickets.ts";
 
 export interface RestApi {
@@ -43,6 +44,7 @@ export function createRestApi(deps: RestDeps): RestApi {
   addHaltRoutes(router, deps);
   addScheduleRoutes(router, deps);
   addHookRoutes(router, deps);
+  addWebhookRoutes(router, deps);
   addTicketRoutes(router, deps);
   addApprovalRoutes(router, deps);
   addAuditRoutes(router, deps);

@@ -10,11 +10,14 @@ import {
   metrics,
   metricsCursors,
   priceOverrides,
+  runIndex,
   spend,
   spendCursors,
   tenants,
   threadHealth,
   threads,
+  webhookDeliveries,
+  webhooks,
 } from "#db/d1-schema.ts";
 import { createNodeD1 } from "#test/support/node-d1.ts";
 
@@ -29,10 +32,13 @@ const TABLES = [
   metrics,
   metricsCursors,
   priceOverrides,
+  runIndex,
   spend,
   spendCursors,
   threadHealth,
   threads,
+  webhookDeliveries,
+  webhooks,
 ].map((table) => getTableConfig(table));
 
 it("[Z7] the directory's migrations and its drizzle schema describe the same tables", () => {
