@@ -57,10 +57,7 @@ export interface SendMessage {
   readonly output: OutputSpec | null;
   /** Client's own message id, or null to have one minted; the same id again is the same message (K2). */
   readonly messageId: string | null;
-  /**
-   * Where it came from, as a label, when nobody of the tenant wrote it. It is recorded as such, begins a run of its own
-   * and takes no question back from a person (P134). Absent: somebody did.
-   */
+  /** Where it came from, as a label, when nobody of the tenant wrote it (P134). Absent: somebody did. */
   readonly outside?: string;
   /** Makes the message a run of its own (P60). Absent: none. */
   readonly extras?: RunExtras;
