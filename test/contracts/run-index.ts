@@ -28,8 +28,8 @@ export function runIndexContract(createIndex: () => RunIndex): void {
     const ended = record("run_1", { status: "completed", at: 300, seq: 9 });
     await index.put(record("run_1"));
     await index.put(ended);
-    await index.put(record("run_1", { status: "waiting", at: 200, seq: 5 }));
     await index.put(ended);
+    await index.put(record("run_1", { status: "waiting", at: 200, seq: 5 }));
     expect(await index.list({ ...filter(), after: null, limit: 50 })).toEqual([ended]);
     expect(await index.count(filter())).toBe(1);
   });
