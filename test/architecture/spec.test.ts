@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { filesUnder } from "../support/source-tree.ts";
 
-/** Areas whose rules must be covered; A (approvals) has none yet. */
-const AREAS = ["K", "L", "G", "T", "S", "B", "P", "W", "Z", "H"];
+/** Areas whose rules must be covered. */
+const AREAS = ["K", "L", "G", "T", "S", "A", "B", "P", "W", "Z", "H"];
 /** `- **K1** text` is a rule; `- ~~**K1** text~~ reason` is struck. */
 const RULE = /^- (~~)?\*\*([A-Z]\d+)\*\*/gm;
 /** The opening of a title, after any quote: `it("[K1][K2] ..."`. Suites of contracts are tests too. */
@@ -35,6 +35,11 @@ describe("docs/SPEC.md and the tests agree", () => {
 
   it("has rules in every area", () => {
     for (const area of AREAS) expect([...live].some((id) => id.startsWith(area))).toBe(true);
+  });
+
+  it("no number is given twice", () => {
+    const ids = [...readFileSync("docs/SPEC.md", "utf8").matchAll(RULE)].map(([, , id]) => id);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
   });
 
   it("each live rule has a test whose title starts with its number", () => {

@@ -44,7 +44,7 @@ describe("signing in", () => {
 });
 
 describe("what stands beside the messages", () => {
-  it("[W18] is read a few times for a message, however many events it has", async () => {
+  it("[W20] is read a few times for a message, however many events it has", async () => {
     const tab = await suite.open();
     const readings: string[] = [];
     tab.page.on("request", (request) => {

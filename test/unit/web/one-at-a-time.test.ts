@@ -22,7 +22,7 @@ function controlled() {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("one at a time", () => {
-  it("[W18] a burst costs two: one that runs, and one behind it for all that asked meanwhile", async () => {
+  it("[W20] a burst costs two: one that runs, and one behind it for all that asked meanwhile", async () => {
     const { work, ends, most } = controlled();
     const read = oneAtATime(work);
     const all = [read(), read(), read(), read()];
@@ -37,7 +37,7 @@ describe("one at a time", () => {
     expect(most()).toBe(1);
   });
 
-  it("[W18] who asks while the last one runs is answered by one that began later", async () => {
+  it("[W20] who asks while the last one runs is answered by one that began later", async () => {
     const { work, ends } = controlled();
     const read = oneAtATime(work);
     void read();
@@ -55,7 +55,7 @@ describe("one at a time", () => {
     await late;
   });
 
-  it("[W18] a failure is told to who waits for it, and ends nothing else", async () => {
+  it("[W20] a failure is told to who waits for it, and ends nothing else", async () => {
     const { work, ends, most } = controlled();
     const read = oneAtATime(work);
     const first = read();
