@@ -3,7 +3,7 @@
  *
  * Invariants:
  * S1 A subscription is a cursor and nothing else: it pulls from the log and the live text, so a slow reader holds no
- *    buffer, costs others nothing, and sees what it missed as larger deltas.
+ *    buffer, costs others nothing, and sees what it missed as larger deltas. Readers that are behind share their pages.
  * S2 The deltas of an attempt that a reader followed live add up to the answer's text exactly: what an outcome overtook
  *    is sent before the outcome's own frame.
  * S3 A higher attempt is announced by one `discard` right after its `model.requested`.
@@ -13,6 +13,7 @@ import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
 import type { EventLog } from "#ports/event-log.ts";
 import type { StreamCursor, StreamFrame } from "#ports/thread-gateway.ts";
 import type { Json } from "#shared/json.ts";
+import { EventPages } from "./event-pages.ts";
 import { Latch } from "./latch.ts";
 import { isModelOutcome, type LiveText } from "./live-text.ts";
 
@@ -36,10 +37,12 @@ export class StreamHub {
   readonly #log: Pick<EventLog<ThreadEvents>, "read" | "head" | "get">;
   readonly live: LiveText;
   readonly #subscribers = new Set<Subscription>();
+  readonly #pages: EventPages;
   #ring: ThreadEvent[] = [];
 
   constructor(log: Pick<EventLog<ThreadEvents>, "read" | "head" | "get">, live: LiveText) {
     this.#log = log;
+    this.#pages = new EventPages(log);
     this.live = live;
   }
 
@@ -66,6 +69,7 @@ export class StreamHub {
   /** After an erasure: events are read from the log again. */
   forget(): void {
     this.#ring = [];
+    this.#pages.forget();
   }
 
   close(): void {
@@ -77,7 +81,7 @@ export class StreamHub {
     const first = this.#ring[0];
     if (first !== undefined && first.header.seq <= seq + 1)
       return this.#ring.slice(seq + 1 - first.header.seq, seq + 1 - first.header.seq + PAGE);
-    return this.#log.read({ from: seq + 1, limit: PAGE });
+    return this.#pages.after(seq);
   }
 
   eventAt(seq: number): ThreadEvent | null {

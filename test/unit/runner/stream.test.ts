@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { StreamCursor, StreamFrame } from "#ports/thread-gateway.ts";
 import type { StreamSubscription } from "#runner/stream.ts";
 import { CrashBoundary } from "#test/support/crash-boundary.ts";
@@ -81,6 +81,45 @@ describe("replay and live", () => {
     thread.reopen();
     const reader = await new Reader(thread, { seq: 20, attempt: 0, offset: 0 }).until(isCaughtUp);
     expect(seqs(await reader.stop())).toEqual(range(21, 451));
+  });
+
+  test("[P2] readers that are far behind read each page of the log once between them", async () => {
+    const thread = new ThreadHarness({ model: null });
+    for (let index = 0; index < 1_050; index += 1) {
+      thread.runtime.submit(
+        { type: "set_state", state: index, bytes: 3 },
+        { actor: "u", idempotencyKey: null, bodyDigest: "" },
+      );
+    }
+    thread.reopen();
+    const reads = vi.spyOn(thread.log, "read");
+    const readers = range(1, 20).map(
+      (index) => new Reader(thread, { seq: index * 7, attempt: 0, offset: 0 }),
+    );
+    for (const reader of readers) await reader.until(isCaughtUp);
+    // Ten full pages, and for each reader what is behind the last of them, twice.
+    expect(reads.mock.calls.length).toBeLessThanOrEqual(10 + 4 * readers.length);
+    for (const [index, reader] of readers.entries())
+      expect(seqs(await reader.stop())).toEqual(range((index + 1) * 7 + 1, 1_051));
+    reads.mockRestore();
+  });
+
+  test("[P2] [H30] what was erased is not told from a page that was read before", async () => {
+    const thread = new ThreadHarness({ model: new ScriptModel([say("a secret")]) });
+    for (let index = 0; index < 120; index += 1) {
+      thread.runtime.submit(
+        { type: "set_state", state: index, bytes: 3 },
+        { actor: "u", idempotencyKey: null, bodyDigest: "" },
+      );
+    }
+    thread.reopen();
+    await (await new Reader(thread).until(isCaughtUp)).stop();
+    thread.runtime.erase([50]);
+    const reader = await new Reader(thread).until(isCaughtUp);
+    const erased = (await reader.stop()).flatMap((frame) =>
+      frame.type === "event" && frame.event.payload === null ? [frame.event.header.seq] : [],
+    );
+    expect(erased).toEqual([50]);
   });
 
   test("[P2] a reader that comes back with any cursor it saw misses nothing and repeats nothing", async () => {
