@@ -129,14 +129,15 @@ describe("the ledger and its holders", () => {
     const pay = new World().tool("pay", "once", () => "paid", { approval: "always" });
     const { ledger, thread } = setup([ask(["pay"]), say("done")], { tools: [pay] });
     thread.send("go");
-    await thread.finish();
+    expect((await thread.runtime.drive()).next).toBe("wait");
     expect(thread.runtime.state.lease).toBeNull();
     await tell(thread);
     expect(await ledger.leases()).toEqual([]);
     const [approval = ""] = thread.openApprovals();
-    thread.decide(approval, "approve");
+    expect(thread.decide(approval, "approve").ok).toBe(true);
     await thread.finish();
     expect(thread.run("run_1").status).toBe("completed");
+    expect(thread.of("tool.finished")).toHaveLength(1);
     expect(thread.of("lease.granted").map(({ header }) => header.leaseId)).toEqual([
       `${thread.log.logId}-l0`,
       `${thread.log.logId}-l1`,
