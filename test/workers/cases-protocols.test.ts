@@ -53,7 +53,9 @@ async function answer(api: Api, { method, path, body, headers = {} }: Asked) {
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  return { status: response.status, text: text.replaceAll(/req_[0-9a-f]+/g, "req") };
+  // Of this answer alone: the request's id, and of an MCP stream that of its event.
+  const same = text.replaceAll(/req_[0-9a-f]+/g, "req").replaceAll(/^id: [0-9a-f-]{36}$/gm, "id");
+  return { status: response.status, text: same };
 }
 
 const agUiInput = (threadId: string, more: object = {}): Json => ({
