@@ -30,8 +30,10 @@ export interface Tokens {
 export class OAuthPerson {
   readonly #url: string;
   readonly #credential: string;
+  readonly #agent: string;
 
-  constructor(url: string, credential: string) {
+  constructor(url: string, credential: string, agent = "obeys") {
+    this.#agent = agent;
     this.#url = url;
     this.#credential = credential;
   }
@@ -84,7 +86,7 @@ export class OAuthPerson {
       redirect_uri: REDIRECT,
       code_challenge: codeChallenge,
       code_challenge_method: method,
-      resource: `${this.#url}/mcp/obeys`,
+      resource: `${this.#url}/mcp/${this.#agent}`,
       state: "s",
       ...(scopes === undefined ? {} : { scope: scopes.join(" ") }),
     });

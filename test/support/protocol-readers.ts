@@ -3,6 +3,8 @@
  * protocol's own means whenever its connection is lost, until the run has ended. What is told twice is kept twice.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import OpenAI from "openai";
 import { WebSocket } from "ws";
 import { Holdfast } from "#client/client.ts";
@@ -13,6 +15,8 @@ export interface Told {
   readonly ids: number[];
   /** The answer as its reader has it: without what was declared void. */
   text: string;
+  /** What is told on the way where the answer itself comes only as a whole. */
+  readonly progress: string[];
   connections: number;
   ended: string | null;
 }
@@ -24,7 +28,13 @@ type Reader = (place: Place, question: string, told: Told) => Promise<void>;
 
 const KNOCK_MS = 100;
 const AGENT = "obeys";
-export const nothingTold = (): Told => ({ ids: [], text: "", connections: 0, ended: null });
+export const nothingTold = (): Told => ({
+  ids: [],
+  text: "",
+  progress: [],
+  connections: 0,
+  ended: null,
+});
 
 /** Again and again until the work says that it is over; a lost connection is one more time. */
 async function persist(work: () => Promise<boolean>): Promise<void> {
@@ -269,6 +279,41 @@ const webSocket: Reader = async ({ url, key }, question, told) => {
   );
 };
 
+/** The published client comes back by itself, with `Last-Event-ID`. A step that calls a tool is told as progress. */
+const mcp: Reader = async ({ url, key }, question, told) => {
+  const counting = (input: string | URL, init?: RequestInit): Promise<Response> => {
+    if (
+      new Headers(init?.headers).has("last-event-id") ||
+      String(init?.body).includes("tools/call")
+    )
+      told.connections += 1;
+    return fetch(input, init);
+  };
+  const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp/${AGENT}`), {
+    requestInit: { headers: { authorization: `Bearer ${key}` } },
+    fetch: counting,
+    reconnectionOptions: {
+      initialReconnectionDelay: KNOCK_MS,
+      maxReconnectionDelay: KNOCK_MS,
+      reconnectionDelayGrowFactor: 1,
+      maxRetries: Infinity,
+    },
+  });
+  const client = new Client({ name: "reader", version: "1" });
+  await client.connect(transport);
+  const message = `then ${question.replace(/\D/g, "")} call add {"a":2,"b":3}`;
+  const { content } = await client.callTool({ name: "ask", arguments: { message } }, undefined, {
+    timeout: 600_000,
+    onprogress: (progress) => void told.progress.push(progress.message ?? ""),
+    // kind, thread, message, seq, request
+    onresumptiontoken: (id) => void told.ids.push(Number(id.split("~")[3])),
+  });
+  const [first] = content as readonly { readonly text: string }[];
+  told.text = first?.text ?? "";
+  told.ended = "result";
+  await client.close();
+};
+
 export const READERS: Readonly<Record<string, Reader>> = {
   "REST/SSE": rest,
   "OpenAI Responses": responses,
@@ -277,4 +322,5 @@ export const READERS: Readonly<Record<string, Reader>> = {
   WebSocket: webSocket,
   "A2A JSON-RPC": a2aRpc,
   "A2A HTTP+JSON": a2aHttp,
+  MCP: mcp,
 };

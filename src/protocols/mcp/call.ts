@@ -46,7 +46,10 @@ export interface ServerRequest {
   readonly params: Json;
 }
 export interface StreamPosition {
-  kind: "run" | "tool";
+  /** The exported tool that is called; null for a run of the conversation. */
+  tool: string | null;
+  /** Null for a call that asked for no progress. */
+  progressToken: string | number | null;
   thread: string | null;
   message: string | null;
   seq: number;

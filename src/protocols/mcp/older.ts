@@ -44,7 +44,13 @@ export async function serveOlder(older: OlderRequest): Promise<Response> {
   const abilities = header === null ? NO_ABILITIES : await readSession(sessions, call, header);
   if (abilities === null) return toError(404, NO_SESSION);
   const session = header === null || sessions.secret === null ? null : header;
-  const position: StreamPosition = { kind: "run", thread: null, message: null, seq: 0 };
+  const position: StreamPosition = {
+    tool: null,
+    progressToken: toProgressToken(body),
+    thread: null,
+    message: null,
+    seq: 0,
+  };
   const exchange = new Exchange(position, body);
   const own: McpCall = {
     ...call,
@@ -123,7 +129,7 @@ function foresee(call: McpCall, body: unknown, position: StreamPosition): void {
   if (name !== "ask" && !isExported) return;
   const named = isJsonObject(args) && name === "ask" ? args["thread"] : undefined;
   const minted = idsOf(call, id);
-  position.kind = isExported ? "tool" : "run";
+  position.tool = isExported ? String(name) : null;
   position.thread = toThreadId(typeof named === "string" ? named : minted.thread);
   position.message = minted.message;
 }
@@ -165,6 +171,13 @@ function isInitialize(
   body: unknown,
 ): body is { readonly params: { readonly capabilities: unknown } } {
   return isInitializeRequest(body);
+}
+
+function toProgressToken(body: unknown): string | number | null {
+  const params = isJsonObject(body) ? body["params"] : null;
+  const meta = isJsonObject(params) ? params["_meta"] : null;
+  const token = isJsonObject(meta) ? meta["progressToken"] : null;
+  return typeof token === "string" || typeof token === "number" ? token : null;
 }
 
 function isTask(body: unknown): boolean {

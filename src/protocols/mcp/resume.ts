@@ -1,5 +1,6 @@
 /** A call's stream goes on where its client lost it (P106): from the log, on any isolate, until the call's result. */
 import { toCaller } from "#auth/principal.ts";
+import type { ExportedTool } from "#ports/agent-exports.ts";
 import { requireScopes } from "./access.ts";
 import { stubOf, type McpCall } from "./call.ts";
 import { toRunOutput, toRunResult } from "./encode.ts";
@@ -37,6 +38,11 @@ async function findRun(call: McpCall, point: ResumePoint): Promise<Started | nul
   return { thread: point.thread, run: sent.runId, seq: Math.max(point.seq, sent.seq - 1) };
 }
 
+/** A tool that this build exports no more has a result all the same. */
+function toExported({ exports }: McpCall, tool: string): Pick<ExportedTool, "outputSchema"> {
+  return exports.tools.find(({ name }) => name === tool) ?? { outputSchema: null };
+}
+
 function toStream(call: McpCall, point: ResumePoint, started: Started): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const left = new AbortController();
@@ -56,7 +62,7 @@ function toStream(call: McpCall, point: ResumePoint, started: Started): Readable
       const end = await follow(own, started, {
         signal: left.signal,
         tell: async (item) => {
-          for (const notification of toNotifications(item, undefined))
+          for (const notification of toNotifications(item, point.progressToken ?? undefined))
             send({ jsonrpc: "2.0", ...notification });
         },
       });
@@ -64,9 +70,9 @@ function toStream(call: McpCall, point: ResumePoint, started: Started): Readable
       if (end.ok && standing.ok && end.value.type !== "broken") {
         const { thread, view, open } = standing.value;
         const result =
-          point.kind === "tool"
-            ? await renderTool(own, { outputSchema: null }, standing.value)
-            : toRunResult(toRunOutput(thread, view, open));
+          point.tool === null
+            ? toRunResult(toRunOutput(thread, view, open))
+            : await renderTool(own, toExported(call, point.tool), standing.value);
         send({ jsonrpc: "2.0", id: point.requestId, result });
       }
       controller.close();

@@ -53,7 +53,7 @@ export async function begin(
   const thread = toThreadId(named ?? minted.thread);
   if (thread === null) return err(failure("not_found"));
   if (older !== null) {
-    older.position.kind = planned === null ? "run" : "tool";
+    older.position.tool = planned?.name ?? null;
     older.position.thread = thread;
     older.position.message = minted.message;
   }

@@ -6,33 +6,46 @@ import { isThreadId, type ThreadId } from "#shared/ids.ts";
 import type { StreamPosition } from "./call.ts";
 
 export interface ResumePoint {
-  readonly kind: "run" | "tool";
+  readonly tool: string | null;
+  readonly progressToken: string | number | null;
   readonly thread: ThreadId;
   readonly message: string;
   readonly seq: number;
   readonly requestId: string | number;
 }
 
+const TOOL = "tool.";
+
 /** Null before the call has a run: then there is nothing to come back for. */
 export function toEventId(
-  { kind, thread, message, seq }: StreamPosition,
+  { tool, progressToken, thread, message, seq }: StreamPosition,
   requestId: string | number,
 ): string | null {
   if (thread === null || message === null) return null;
-  const id = typeof requestId === "number" ? String(requestId) : `.${toHex(requestId)}`;
-  return [kind, thread, message, seq, id].join("~");
+  const kind = tool === null ? "run" : `${TOOL}${tool}`;
+  const token = progressToken === null ? [] : [toWord(progressToken)];
+  return [kind, thread, message, seq, toWord(requestId), ...token].join("~");
 }
 
 export function parseEventId(text: string): ResumePoint | null {
-  const [kind, thread = "", message = "", seq = "", id = "", ...rest] = text.split("~");
-  if ((kind !== "run" && kind !== "tool") || rest.length > 0 || !isThreadId(thread)) return null;
+  const [kind = "", thread = "", message = "", seq = "", id = "", token, ...rest] = text.split("~");
+  const tool = kind.startsWith(TOOL) ? kind.slice(TOOL.length) : null;
+  if ((tool === null && kind !== "run") || rest.length > 0 || !isThreadId(thread)) return null;
   if (!/^\d{1,15}$/.test(seq) || !/^[A-Za-z0-9_-]{1,64}$/.test(message)) return null;
-  const requestId = id.startsWith(".")
-    ? fromHex(id.slice(1))
-    : /^-?\d{1,15}$/.test(id)
-      ? Number(id)
-      : null;
-  return requestId === null ? null : { kind, thread, message, seq: Number(seq), requestId };
+  const requestId = fromWord(id);
+  const progressToken = token === undefined ? null : fromWord(token);
+  if (requestId === null || (token !== undefined && progressToken === null)) return null;
+  return { tool, progressToken, thread, message, seq: Number(seq), requestId };
+}
+
+/** A number as it is, a string in hex behind a dot: so that each comes back as what it was. */
+function toWord(value: string | number): string {
+  return typeof value === "number" ? String(value) : `.${toHex(value)}`;
+}
+
+function fromWord(word: string): string | number | null {
+  if (word.startsWith(".")) return fromHex(word.slice(1));
+  return /^-?\d{1,15}$/.test(word) ? Number(word) : null;
 }
 
 function toHex(text: string): string {

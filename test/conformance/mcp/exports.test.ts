@@ -234,10 +234,32 @@ describe("sessions and streams of older clients", () => {
     const other = new McpRaw(server.url, await server.mint("u-b"), "everything");
     const theirs = await other.initialize();
     const foreign = await other.send("GET", theirs, stream[1]?.id);
-    const random = await other.send("GET", theirs, "tool~thr_0~msg_0~1~7");
+    const random = await other.send("GET", theirs, "tool.test_tool_with_logging~thr_0~msg_0~1~7");
     expect([foreign.status, random.status]).toEqual([404, 404]);
     expect(await foreign.text()).toBe(await random.text());
     expect((await other.send("GET", session, stream[1]?.id)).status).toBe(404);
+  });
+
+  it("[P106] progress and structured content are told behind a break as they are without one", async () => {
+    const own = raw();
+    const session = await own.initialize();
+    const stream = async (name: string, args: object) => {
+      const _meta = { progressToken: "of this call" };
+      const params = { name, arguments: args, _meta };
+      const message = { jsonrpc: "2.0", id: name, method: "tools/call", params };
+      const whole = await own.events(await own.post(session, message));
+      const resumed = await own.events(await own.send("GET", session, whole[0]?.id));
+      expect(resumed.map(({ data }) => data)).toEqual(whole.slice(1).map(({ data }) => data));
+      return resumed.map(({ data }) => data);
+    };
+    const told = await stream("test_tool_with_progress", {});
+    expect(told.map((data) => data?.["method"] ?? data?.["id"])).toEqual([
+      ...Array.from({ length: 3 }, () => "notifications/progress"),
+      "test_tool_with_progress",
+    ]);
+    expect(told[0]).toMatchObject({ params: { progressToken: "of this call" } });
+    const [answer] = await stream("structured_result", {});
+    expect(answer).toMatchObject({ result: { structuredContent: { sum: 5 } } });
   });
 
   it("[P106] a slow call sends its client away, and the result waits for it", async () => {

@@ -29,17 +29,21 @@ describe("a server killed in the middle of its streams", () => {
     });
     // Each is well into its answer, and far from its end.
     const begun = (): void => {
-      for (const { text } of told.values()) expect(text).toContain("w3 ");
+      for (const { text, progress } of told.values())
+        expect([text, ...progress].join("")).toMatch(/w3 |step 1/);
     };
     await vi.waitFor(begun, { timeout: 60_000, interval: 20 });
-    for (const { text } of told.values()) expect(text).not.toContain(`w${WORDS} `);
+    for (const { text, ended } of told.values()) {
+      expect(text).not.toContain(`w${WORDS} `);
+      expect(ended).toBeNull();
+    }
     await server.kill();
     await server.start();
     await Promise.all(reading);
   });
 
   it.each(Object.keys(READERS))(
-    "[P2] [P27] [P64] [P72] [P94] %s: its reader ends with the whole answer",
+    "[P2] [P27] [P64] [P72] [P94] [P106] %s: its reader ends with the whole answer",
     (name) => {
       const { text, ended, connections, ids } = told.get(name)!;
       expect(text).toBe(ANSWER);
@@ -49,6 +53,10 @@ describe("a server killed in the middle of its streams", () => {
       expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
     },
   );
+
+  it("[P106] MCP: progress that was told before the kill is not told again", () => {
+    expect(told.get("MCP")?.progress).toEqual(["step 1: add"]);
+  });
 
   it("[K2] no run was begun twice", async () => {
     const headers = { authorization: `Bearer ${server.key}` };
