@@ -2,7 +2,7 @@
  * `npm run test:kits -- a2a` runs this, and so does `node test/kits/a2a/run.mjs [PYTEST ARGUMENTS]`.
  *
  * Runs the A2A compatibility kit (a2aproject/a2a-tck, branch 1.0-dev) against this server and writes what it said to
- * results/. None of the kit is part of this repository: A2A_TCK_DIR names a checkout, A2A_TCK_COMMIT its commit, and
+ * results/. None of the kit is part of this repository: A2A_TCK_DIR names a checkout, and
  * PYTHONPATH may add its packages (pytest, httpx, jsonschema). Without them it says `skipped` and why.
  */
 import { spawn, spawnSync } from "node:child_process";
@@ -18,8 +18,6 @@ const HERE = import.meta.dirname;
 const ROOT = resolve(HERE, "../../..");
 const KEY = `hf_${"k".repeat(43)}`;
 const COMPATIBILITY_DATE = "2026-11-01";
-/** The commit that the result in results/ is of. */
-const PINNED = "357c4a87afda2818731590647cccbea31c31733a2";
 const SCOPES = ["threads:read", "threads:write", "files:read", "files:write"];
 
 const kit = process.env["A2A_TCK_DIR"] ?? "";
@@ -120,7 +118,17 @@ async function fill(database) {
 async function run(url) {
   const report = join(work, "report");
   const config = join(work, "pytest.ini");
-  const markers = ["core", "must", "should", "may", "grpc", "jsonrpc", "http_json", "streaming"];
+  const markers = [
+    "core",
+    "must",
+    "should",
+    "may",
+    "grpc",
+    "jsonrpc",
+    "http_json",
+    "streaming",
+    "integration",
+  ];
   writeFileSync(
     config,
     `[pytest]\nmarkers =\n${markers.map((name) => `    ${name}: of the kit`).join("\n")}\n`,
@@ -150,7 +158,8 @@ async function run(url) {
   const [status] = await once(ran, "exit");
   if (!existsSync(`${report}.json`)) return 1;
   const said = JSON.parse(readFileSync(`${report}.json`, "utf8"));
-  const commit = process.env["A2A_TCK_COMMIT"] ?? PINNED;
+  const head = spawnSync("git", ["-C", kit, "rev-parse", "HEAD"], { encoding: "utf8" });
+  const commit = head.status === 0 ? head.stdout.trim() : "unknown";
   const result = { kit: "a2aproject/a2a-tck", branch: "1.0-dev", commit, report: said };
   const file = join(HERE, "results/tck-1.0-dev.json");
   // The address of a server that is gone says nothing.
