@@ -109,6 +109,43 @@ describe("a firing", () => {
     );
   });
 
+  it("[P121] is one append with its message and its run, of the recorded time alone: decided again, or of one that rests, it is nothing", async () => {
+    const table = new Timetable();
+    table.set("job", every(60));
+    table.thread.clock.set(table.next ?? 0);
+    const firing = table.firing("job", table.now);
+    const decided = () => {
+      const context = { actor: "", idempotencyKey: null, bodyDigest: "" };
+      const decision = decide(table.thread.runtime.state, firing, context);
+      return decision.ok ? decision.value.drafts.map(({ type }) => type) : decision.error;
+    };
+    const begun = ["schedule.fired", "definition.pinned", "input.received", "run.started"];
+    expect(decided()).toEqual(begun);
+    table.hold("job", true, table.now);
+    expect(decided()).toEqual([]);
+    table.hold("job", false, table.now);
+    expect(decided()).toEqual(begun);
+    await table.wake();
+    // Of a process that did not hear that it has fired.
+    expect(decided()).toEqual([]);
+    expect(table.fired()).toEqual([[table.now, null]]);
+  });
+
+  it("[P122] comes at the local times of its zone, and the same words in another zone are another rule", async () => {
+    const table = new Timetable();
+    const daily = (timeZone: string) =>
+      ({ type: "cron", expression: "30 7 * * *", timeZone }) as const;
+    const next = () => new Date(table.of("job").nextAt).toISOString();
+    table.set("job", daily("Europe/Berlin"));
+    expect(next()).toBe("2023-11-15T06:30:00.000Z");
+    await table.tick();
+    expect(next()).toBe("2023-11-16T06:30:00.000Z");
+    table.set("job", daily("Asia/Tokyo"));
+    expect(next()).toBe("2023-11-15T22:30:00.000Z");
+    await table.tick();
+    expect(next()).toBe("2023-11-16T22:30:00.000Z");
+  });
+
   it("[P121] asked for by hand leaves the timetable as it is, and is refused while its run is open", async () => {
     const table = new Timetable();
     table.set("job", every(3_600));

@@ -51,17 +51,24 @@ it("[P135] is made with a secret that is shown once, listed without, and stored 
   expect(list).not.toContain(stored?.secret);
 });
 
-it("[P130] an unknown address, no signature and a wrong one are one answer, and reach no thread", async () => {
-  const { app, make, deliver, sent } = setUp();
+it("[P130] an unknown address, no signature, a wrong and an old one are one answer, and reach no thread", async () => {
+  const { app, clock, make, deliver, sent } = setUp();
   const hook = await make();
+  const path = new URL(hook.url).pathname;
+  const signedAt = async (at: number) => {
+    const headers = await signStandard({ id: "e1", at, body: "{}" }, [hook.secret]);
+    return app.request(path, { method: "POST", headers, body: "{}" });
+  };
   const wrong = `whsec_${"A".repeat(43)}=`;
   const answers = [
     await deliver(hook, "e1", "{}", wrong),
-    await app.request(new URL(hook.url).pathname, { method: "POST", body: "{}" }),
+    await app.request(path, { method: "POST", body: "{}" }),
     await deliver({ ...hook, url: `${hook.url}x` }, "e1", "{}"),
+    await signedAt(clock.now() - 301_000),
+    await signedAt(clock.now() + 301_000),
   ];
   const bodies = await Promise.all(answers.map((each) => each.json<{ requestId: string }>()));
-  expect(answers.map(({ status }) => status)).toEqual([401, 401, 401]);
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 401));
   const [first, ...rest] = bodies.map((body) => ({ ...body, requestId: "" }));
   for (const each of rest) expect(each).toEqual(first);
   expect(sent()).toEqual([]);
