@@ -8,19 +8,21 @@ import type { Json } from "#shared/json.ts";
 import { Api } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
 import { ParkingHooks } from "../support/parking-hooks.ts";
-import { say } from "../support/scripted-model.ts";
+import { say, ScriptModel } from "../support/scripted-model.ts";
 import { StoredThread } from "../support/stored-thread.ts";
 import { StrictModel } from "../support/strict-model.ts";
 import { ThreadClient } from "../support/thread-client.ts";
 
+const HEARTBEAT_MS = 400;
 let api: Api;
 beforeAll(async () => {
-  lab.heartbeatMs = 400;
+  lab.heartbeatMs = HEARTBEAT_MS;
   api = await Api.service("sched");
 });
 afterEach(() => {
   lab.models.clear();
   lab.hooks = DEFAULT_HOOKS;
+  lab.heartbeatMs = HEARTBEAT_MS;
 });
 
 const TICK: AgentSpec["schedules"] = { tick: { everySeconds: 60, text: "tick" } };
@@ -151,6 +153,30 @@ it("[P121] [P126] killed at every place of the run that a firing began, there is
     expect(await table.thread.of("input.received"), where).toHaveLength(1);
     expect(await table.thread.of("run.started"), where).toHaveLength(1);
   }
+});
+
+it("[P126] while a run is open no alarm lies behind a due time, whatever its heartbeat", async () => {
+  lab.heartbeatMs = 60_000;
+  const table = new Timetable("busy");
+  const model = new ScriptModel([[{ hang: true }], say("done"), say("done")], { by: "call" });
+  lab.models.set("test/busy", model);
+  const alarmWithin = (ms: number) =>
+    api.until(async () => {
+      const alarm = await table.stored.alarm();
+      return alarm !== null && alarm - Date.now() <= ms ? true : null;
+    });
+  const runId = await table.thread.send("go");
+  await until(() => model.waiting === 1);
+  await table.put("later", { type: "once", at: lab.clock.now() + 30_000 });
+  await alarmWithin(30_000);
+  await table.put("first", { type: "once", at: lab.clock.now() + 300 });
+  await api.until(async () => ((await table.fired()).length === 1 ? true : null));
+  // It waits behind the run; the alarm that brought it has set the next one.
+  expect(await table.thread.of("run.completed")).toEqual([]);
+  await alarmWithin(30_000);
+  await table.call("DELETE", "/later");
+  await api.json("POST", `${table.thread.path}/runs/${runId}/cancel`, {});
+  await table.ran(1);
 });
 
 it("[P127] a deploy changes, adds and drops declared schedules; one that a person set stays, a pause stays too", async () => {
