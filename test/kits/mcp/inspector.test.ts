@@ -36,7 +36,10 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
   if (process.env["UPDATE"] !== "1") return;
   mkdirSync(join(HERE, "results"), { recursive: true });
-  const text = said.join("\n").replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:PORT");
+  const text = said
+    .join("\n")
+    .replaceAll(/req_[0-9a-f]+/g, "req_ID")
+    .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:PORT");
   writeFileSync(join(HERE, "results/inspector.txt"), `${version}\n\n${text}`);
 });
 
