@@ -54,7 +54,10 @@ try {
   } else {
     if (!options.isNewThread) await session.showWaiting("this message supersedes it");
     const completed = await session.ask(options.question);
-    if (options.isNewThread) renderer.note(`go on: npm run chat -- --thread ${session.thread}`);
+    if (options.isNewThread) {
+      const where = ["--thread", session.thread, ...options.where].join(" ");
+      renderer.note(`go on: npm run chat -- ${where}`);
+    }
     process.exitCode = completed ? 0 : 1;
   }
 } catch (error) {

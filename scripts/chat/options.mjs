@@ -19,18 +19,20 @@ Without a question it is a conversation; with one it answers and ends, with a no
   --key KEY       default: the key that npm start made, or HOLDFAST_KEY
   --state DIR     where npm start keeps its state, default .holdfast`;
 
+const DEFAULTS = { agent: "analyst", state: ".holdfast" };
+
 export function parseOptions(argv) {
   const { values, positionals } = parseArgs({
     args: argv,
     allowPositionals: true,
     options: {
-      agent: { type: "string", default: "analyst" },
+      agent: { type: "string", default: DEFAULTS.agent },
       delivery: { type: "string", default: "queue" },
       thread: { type: "string" },
       file: { type: "string", multiple: true, default: [] },
       url: { type: "string" },
       key: { type: "string" },
-      state: { type: "string", default: ".holdfast" },
+      state: { type: "string", default: DEFAULTS.state },
       help: { type: "boolean", short: "h", default: false },
     },
   });
@@ -45,6 +47,12 @@ export function parseOptions(argv) {
     files: values.file,
     question: positionals.length === 0 ? null : positionals.join(" "),
     key: values.key ?? process.env.HOLDFAST_KEY ?? readDev()?.key ?? null,
+    /** What a later command needs beside the thread to meet it again. */
+    where: ["agent", "state", "url"].flatMap((name) =>
+      values[name] === undefined || values[name] === DEFAULTS[name]
+        ? []
+        : [`--${name}`, values[name]],
+    ),
     // Asked again at each attempt: a server that was started again may have another port.
     url: () => (values.url ?? readDev()?.url ?? DEFAULT_URL).replace(/\/+$/, ""),
   };

@@ -8,7 +8,8 @@ const HELP = `  /file PATH   upload a file into the workspace
   (a call that needs you, or a question to you, asks at the prompt)
   /cancel      cancel the run in progress (or Ctrl-C)
   /new         begin another thread
-  /quit        leave (or Ctrl-D)`;
+  /quit        leave (or Ctrl-D)
+  Anything else is said to the agent.`;
 
 /** Asks at the prompt that is open, or at one of its own; null where nobody sits at a terminal. */
 export function createQuestion(onInterrupt) {
@@ -40,19 +41,20 @@ export async function converse({ session, renderer, onInterrupt, goesOn }) {
   // Piped lines end before they are all answered, and a closed interface has no prompt.
   let closed = false;
   input.once("close", () => (closed = true));
-  const commands = {
-    file: (path) => session.upload(path),
-    files: () => session.listFiles(),
-    again: () => session.again(),
-    clear: () => session.clear(),
-    cancel: () => session.cancel(),
-    new: () => {
-      session.begin();
-      renderer.note(`thread ${session.thread}`);
-    },
-    help: () => renderer.note(HELP),
-    quit: () => input.close(),
+  const begin = () => {
+    session.begin();
+    renderer.note(`thread ${session.thread}`);
   };
+  const commands = new Map([
+    ["file", (path) => session.upload(path)],
+    ["files", () => session.listFiles()],
+    ["again", () => session.again()],
+    ["clear", () => session.clear()],
+    ["cancel", () => session.cancel()],
+    ["new", begin],
+    ["help", () => renderer.note(HELP)],
+    ["quit", () => input.close()],
+  ]);
   renderer.note(`thread ${session.thread}; /help shows commands`);
   input.setPrompt("> ");
   try {
@@ -64,8 +66,10 @@ export async function converse({ session, renderer, onInterrupt, goesOn }) {
   for await (const line of lines) {
     const text = line.trim();
     const [, name, argument = ""] = /^\/(\w+)\s*(.*)$/.exec(text) ?? [];
+    const command = commands.get(name);
     try {
-      if (name !== undefined) await (commands[name] ?? commands.help)(argument.trim());
+      if (command !== undefined) await command(argument.trim());
+      // What is no command of this program may be one of the agent's, such as /tool of the embedded model.
       else if (text !== "") await session.ask(text);
     } catch (error) {
       renderer.problem(error.message);

@@ -130,6 +130,7 @@ it("[P138] an address inside is refused when it is given, and a foreign webhook 
   const { path } = await start("foreign");
   const other = await Api.service("elsewhere");
   const [webhook] = path.split("/").slice(-2);
+  expect((await other.json("GET", path)).status).toBe(404);
   expect((await other.json("DELETE", `/v1/webhooks/${webhook}`)).status).toBe(404);
   expect((await other.json("POST", `${path}/msg_a-1/redeliver`)).status).toBe(404);
   expect((await other.json("POST", `/v1/webhooks/${webhook}/rotate`)).status).toBe(404);

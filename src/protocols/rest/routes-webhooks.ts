@@ -165,7 +165,8 @@ function addDeliveries(router: Router, deps: RestDeps): void {
     params: WebhookParams,
     query: DeliveriesQuery,
     responses: json(200, DeliveryListDoc),
-    handle: async ({ principal: { tenant }, params: { webhook }, query: { state = null } }) => {
+    handle: async ({ c, principal: { tenant }, params: { webhook }, query: { state = null } }) => {
+      if ((await webhooks.find(tenant, webhook)) === null) return refuse(c, failure("not_found"));
       const items = await webhooks.deliveries({ tenant, webhook }, state);
       return Response.json({ items: items.map(encodeDelivery) });
     },

@@ -87,6 +87,19 @@ function converse(
 }
 
 describe("npm run chat", () => {
+  it("says to the agent what is no command of its own, inherited names of objects included", async () => {
+    connections = [[], []];
+    await converse(["/tool ls {}", "/constructor", "/help", "/quit"], "--thread", "t");
+    const said = requests.filter(({ url }) => url.endsWith("/messages"));
+    expect(said.map(({ body }) => JSON.parse(body).text)).toEqual(["/tool ls {}", "/constructor"]);
+  });
+
+  it("names agent and state where they are needed to go on", async () => {
+    connections = [[]];
+    const { output } = await chat("--agent", "analyst", "--state", "elsewhere", "hello");
+    expect(output).toMatch(/go on: npm run chat -- --thread chat-\w+ --state elsewhere --url http/);
+  });
+
   it("uploads, streams the answer once, shows tool calls and cost, and ends with 0", async () => {
     writeFileSync(join(folder, "data.csv"), "a,b\n1,2\n");
     connections = [
