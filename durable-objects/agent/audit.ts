@@ -14,6 +14,7 @@ import { anchorsConsumer } from "#audit/anchoring.ts";
 import { explainRun } from "#audit/explain.ts";
 import { verifyThread } from "#audit/verify-thread.ts";
 import type { ThreadEvents } from "#kernel/events.ts";
+import { RUN_ENDS } from "#kernel/run-events.ts";
 import type { ThreadAddress } from "#shared/ids.ts";
 import { err, ok } from "#shared/result.ts";
 import { checkScope } from "./access.ts";
@@ -31,7 +32,6 @@ export interface AuditParts {
   readonly copies: Pick<AnchorStore, "put" | "list">;
 }
 
-const RUN_ENDS = new Set(["run.completed", "run.failed", "run.cancelled"] as const);
 /** A page of steps crosses RPC whole, each with its prompt. */
 const MAX_STEPS = 20;
 

@@ -79,9 +79,9 @@ export class DriveCapability extends LifecycleCapability {
 
   /** What woke this thread does not wait for its work (D2, D5). */
   override onStart(): void {
+    this.#host.declareSchedules();
     // An alarm that is due is what woke this thread, or comes at once. It starts the work itself, because only then is it
     // known whether wakes get anywhere: work begun here would set the alarm anew, and nobody would count this one (H50).
-    this.#host.declareSchedules();
     const due = this.lifecycle.jobs.get(JOB)?.time ?? Infinity;
     if (due <= Date.now()) return;
     // A process that died between setting a schedule and its alarm left none.

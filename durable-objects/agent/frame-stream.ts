@@ -5,11 +5,11 @@
  * crosses together, up to `CHUNK_UNITS`. An event is written as JSON once for all of its readers. Ends after the final event of
  * the run it was opened for.
  */
+import { isRunEnd } from "#kernel/run-events.ts";
 import type { EventView, StreamFrame } from "#ports/thread-gateway.ts";
 import type { StreamSubscription } from "#runner/stream.ts";
 import { utf8 } from "#shared/json.ts";
 
-const FINAL: ReadonlySet<string> = new Set(["run.completed", "run.failed", "run.cancelled"]);
 const CHUNK_UNITS = 64 * 1024;
 
 export function toByteStream(
@@ -68,6 +68,6 @@ function isFinal(frame: StreamFrame, runId: string | null): boolean {
     runId !== null &&
     frame.type === "event" &&
     frame.event.header.run === runId &&
-    FINAL.has(frame.event.header.type)
+    isRunEnd(frame.event.header.type)
   );
 }

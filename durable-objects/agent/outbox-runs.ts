@@ -3,21 +3,13 @@
  * that is to be erased or pruned.
  */
 import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import { RUN_CHANGES } from "#kernel/run-events.ts";
 import type { OutboxConsumer } from "#ports/event-log.ts";
 import type { RunIndex } from "#ports/run-index.ts";
 import type { RunStatus } from "#ports/thread-gateway.ts";
 import type { ThreadAddress } from "#shared/ids.ts";
 
-/** Events after which a run stands otherwise. */
-const TYPES = [
-  "input.received",
-  "run.started",
-  "approval.requested",
-  "approval.decided",
-  "run.completed",
-  "run.failed",
-  "run.cancelled",
-] as const;
+const TYPES = ["input.received", ...RUN_CHANGES] as const;
 
 export function runIndexConsumer(
   place: ThreadAddress & { readonly owner: string },

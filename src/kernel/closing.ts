@@ -106,28 +106,25 @@ export function closeAsking(
   return [decisionDraft(run, { callId: null, ...run.phase }, { decision, actor: null })];
 }
 
-function abortedAttempt(run: RunState, message: string): ThreadDraft | null {
+function closeAborted(run: RunState, message: string, words: ClosingWords): readonly ThreadDraft[] {
   const lost = lostAttempt(run);
-  if (lost === null) return null;
-  const { settlement, scope } = lost;
-  const payload = { code: "aborted", message, partial: "", retryAt: null, settlement } as const;
-  return { type: "model.failed", payload, scope };
+  if (lost !== null) {
+    const { settlement, scope } = lost;
+    const payload = { code: "aborted", message, partial: "", retryAt: null, settlement } as const;
+    return [{ type: "model.failed", payload, scope }];
+  }
+  if (run.phase.type !== "tools") return closeAsking(run, "cancelled");
+  return run.phase.calls.flatMap((call) => closeCall(run, call, words));
 }
 
 /** Everything that is open, closed because the run is cancelled. */
 export function closeForCancel(run: RunState): readonly ThreadDraft[] {
-  const lost = abortedAttempt(run, "the run was cancelled");
-  if (lost !== null) return [lost];
-  if (run.phase.type !== "tools") return closeAsking(run, "cancelled");
-  return run.phase.calls.flatMap((call) => closeCall(run, call, CANCELLED));
+  return closeAborted(run, "the run was cancelled", CANCELLED);
 }
 
 /** Everything that is open, closed because the run has worked as long as it may (B57). */
 export function closeForDeadline(run: RunState): readonly ThreadDraft[] {
-  const lost = abortedAttempt(run, "the run's time was over");
-  if (lost !== null) return [lost];
-  if (run.phase.type !== "tools") return closeAsking(run, "cancelled");
-  return run.phase.calls.flatMap((call) => closeCall(run, call, OVERTIME));
+  return closeAborted(run, "the run's time was over", OVERTIME);
 }
 
 /** Everything that is open, closed because the run fails. */

@@ -1,5 +1,6 @@
 /** Who is told of a run: put, listed and dropped by whoever may see the thread. */
 import type { ThreadEvents } from "#kernel/events.ts";
+import { RUN_CHANGES } from "#kernel/run-events.ts";
 import type { OutboxConsumer } from "#ports/event-log.ts";
 import type { PushConfigView, PutPushConfig } from "#ports/push.ts";
 import type { Reply } from "#ports/thread-gateway.ts";
@@ -7,7 +8,6 @@ import { NOT_FOUND } from "#durable-objects/agent/access.ts";
 import type { ThreadHost } from "#durable-objects/agent/thread-host.ts";
 import { err, ok } from "#shared/result.ts";
 import { PushShelf, toPushView, type StoredPush } from "./push-shelf.ts";
-import { PUSHED_EVENTS } from "./push-work.ts";
 
 export function putPushConfig(host: ThreadHost, config: PutPushConfig): Reply<PushConfigView> {
   const { runId, target, origin, from } = config;
@@ -61,7 +61,7 @@ export function pushConsumer(
   return {
     name: "push",
     required: true,
-    types: PUSHED_EVENTS,
+    types: RUN_CHANGES,
     async deliver(events) {
       const runs = new Set(events.map(({ header }) => header.run));
       const live = new PushShelf(host.storage.database).live();

@@ -5,7 +5,8 @@
  * receiver has taken it: a process that dies in between tells it again, under the same id. One receiver that is away holds up
  * no other.
  */
-import type { ThreadEvent, ThreadEventType } from "#kernel/events.ts";
+import type { ThreadEvent } from "#kernel/events.ts";
+import { isRunEnd, RUN_CHANGES } from "#kernel/run-events.ts";
 import type { PushProtocol } from "#ports/push.ts";
 import type { EventView } from "#ports/thread-gateway.ts";
 import { isDelivered, type PostOutcome, type WebhookSender } from "#ports/webhook-sender.ts";
@@ -13,17 +14,7 @@ import type { Json } from "#shared/json.ts";
 import type { ThreadHost } from "#durable-objects/agent/thread-host.ts";
 import { PushShelf, type StoredPush } from "./push-shelf.ts";
 
-/** Events that may change how a run stands. */
-export const PUSHED_EVENTS = [
-  "run.started",
-  "approval.requested",
-  "approval.decided",
-  "run.completed",
-  "run.failed",
-  "run.cancelled",
-] as const satisfies readonly ThreadEventType[];
-const FINAL: ReadonlySet<string> = new Set(["run.completed", "run.failed", "run.cancelled"]);
-const PUSHED: ReadonlySet<string> = new Set(PUSHED_EVENTS);
+const PUSHED: ReadonlySet<string> = new Set(RUN_CHANGES);
 
 /** Two days, with the last waits of six hours each. */
 const BACKOFF_MS = [
@@ -68,7 +59,7 @@ async function tellNext(
   if (next === null) return null;
   const { event, message } = next;
   const seq = event.header.seq;
-  const isLast = FINAL.has(event.type);
+  const isLast = isRunEnd(event.type);
   if (message === null) {
     const passed = { ...push, seq, over: isLast };
     shelf.advance(push, passed);
@@ -104,7 +95,7 @@ function nextChange(host: ThreadHost, protocol: PushProtocol, push: StoredPush) 
       const message = protocol.encode({ place, origin, events, target });
       // Where the state is as it was told, there is nothing to tell.
       const isNews = message !== null && message.state !== push.state;
-      if (isNews || FINAL.has(event.type)) return { event, message: isNews ? message : null };
+      if (isNews || isRunEnd(event.type)) return { event, message: isNews ? message : null };
     }
     const last = page.at(-1);
     if (last === undefined) return null;

@@ -5,6 +5,7 @@
  * so that an idle thread with open sockets hibernates (P35).
  */
 import { isAtRest } from "#kernel/state.ts";
+import { isRunEnd } from "#kernel/run-events.ts";
 import type { ChatStream, SocketProtocol, StreamOutcome } from "#ports/socket-protocol.ts";
 import type { EventView, StreamFrame } from "#ports/thread-gateway.ts";
 import type { StreamSubscription } from "#runner/stream.ts";
@@ -13,8 +14,6 @@ import type { ThreadHost } from "#durable-objects/agent/thread-host.ts";
 import type { Authority } from "./authority.ts";
 import { NO_STREAM, type Connection } from "./connection.ts";
 import { takeSnapshot } from "./snapshot.ts";
-
-const FINAL: ReadonlySet<string> = new Set(["run.completed", "run.failed", "run.cancelled"]);
 
 export interface FollowerDeps {
   readonly protocol: SocketProtocol;
@@ -83,7 +82,7 @@ export class Follower {
     const { stream } = this.#connection;
     const isMine = stream.type === "open" && stream.stream.runId === header.run;
     if (isMine) this.#connection.send(...stream.stream.push(frame));
-    if (FINAL.has(header.type)) this.#ended(header.run, isMine);
+    if (isRunEnd(header.type)) this.#ended(header.run, isMine);
     else if (this.#waitsAt(header.seq, header.run)) this.#wait(header.run, header.seq);
     else if (isNew) this.#goOn(header.run, header.type);
   }
