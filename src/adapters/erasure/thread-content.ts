@@ -51,7 +51,7 @@ export class ThreadContent {
       this.#messages("message IS NOT NULL"),
       this.#store("commands", "FROM commands"),
       this.#store("tickets", "FROM meta WHERE key LIKE 'ticket:%'"),
-      this.#store("push_configs", "FROM meta WHERE key LIKE 'push:%'"),
+      this.#store("push_configs", "FROM meta WHERE key LIKE 'push:%' OR key LIKE 'pushed:%'"),
     ];
   }
 
@@ -60,7 +60,12 @@ export class ThreadContent {
     return [
       this.#messages("message IS NOT NULL AND run_id = ?", runId),
       this.#store("commands", "FROM commands WHERE json_extract(receipt, '$.runId') = ?", runId),
-      this.#store("push_configs", "FROM meta WHERE key GLOB ?", `push:${runId}:*`),
+      this.#store(
+        "push_configs",
+        "FROM meta WHERE key GLOB ? OR key GLOB ?",
+        `push:${runId}:*`,
+        `pushed:${runId}:*`,
+      ),
     ];
   }
 
