@@ -2,6 +2,7 @@
  * Suites by runtime. `node` is pure and fast; `workers` runs inside workerd; `sigkill` starts and kills real servers and
  * is a command of its own.
  */
+import { availableParallelism } from "node:os";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import agents from "agents/vite";
 import { defineConfig } from "vitest/config";
@@ -26,8 +27,12 @@ function onUnhandledError(error: unknown): false | undefined {
   return message === ABORTED_ALL || (durableObjectReset && message === CRASH) ? false : undefined;
 }
 
+/** By default two cores get one worker. Test files wait much (imports, timers, servers), so two share them well. */
+const MAX_WORKERS = Math.max(2, availableParallelism() - 1);
+
 export default defineConfig({
   test: {
+    maxWorkers: MAX_WORKERS,
     onUnhandledError,
     // A server under test logs its requests; they matter where a test failed.
     silent: "passed-only",
@@ -67,7 +72,6 @@ export default defineConfig({
           include: ["test/conformance/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 180_000,
-          fileParallelism: false,
         },
       },
       {
