@@ -38,6 +38,12 @@ export interface ConsentPage {
   readonly handle: string;
   readonly headers: Headers;
 }
+export interface Grant {
+  readonly holder: GrantHolder;
+  readonly scopes: readonly string[];
+  /** As the page named it; another than the one asked for is refused. */
+  readonly resource: string | null;
+}
 export type Consent<T> =
   | { readonly ok: true; readonly value: T }
   /** `redirectTo` only where the client and its address are known to be right. */
@@ -47,11 +53,7 @@ export interface OAuthServer {
   /** Discovery, tokens, revocation and registration; null for any other path. */
   serve(request: Request): Promise<Response | null>;
   begin(request: Request): Promise<Consent<ConsentPage>>;
-  approve(
-    request: Request,
-    handle: string,
-    grant: { readonly holder: GrantHolder; readonly scopes: readonly string[] },
-  ): Promise<Consent<Headers>>;
+  approve(request: Request, handle: string, grant: Grant): Promise<Consent<Headers>>;
   deny(request: Request, handle: string): Promise<Consent<Headers>>;
   /** Null for a token that is not valid at this resource. */
   check(resource: string, token: string): Promise<GrantedToken | null>;

@@ -34,7 +34,7 @@ export function bundle(directory: string): void {
       name: "test",
       main: join(ROOT, MAIN),
       compatibility_date: COMPATIBILITY_DATE,
-      compatibility_flags: ["nodejs_compat"],
+      compatibility_flags: ["nodejs_compat", "global_fetch_strictly_public"],
       keep_names: false,
       rules: [{ type: "Text", globs: ["**/*.sql"], fallthrough: true }],
     }),

@@ -1,7 +1,7 @@
 /** A person with a browser and a credential, and the app that they connect: OAuth by hand, and behind the clients' own provider. */
 import { createHash, randomBytes } from "node:crypto";
 
-const REDIRECT = "http://127.0.0.1:53682/callback";
+export const REDIRECT = "http://127.0.0.1:53682/callback";
 
 interface Asked {
   readonly scopes?: readonly string[];
@@ -17,6 +17,7 @@ interface Submitted {
   readonly handle: string;
   readonly cookie: string;
   readonly credential: string;
+  readonly resource?: string;
   readonly origin?: string;
   readonly decision?: string;
   readonly scopes?: readonly string[];
@@ -58,21 +59,28 @@ export class OAuthPerson {
       saveCodeVerifier: (verifier: string) => void (kept.verifier = verifier),
       codeVerifier: () => kept.verifier ?? "",
       code: async (): Promise<{ readonly code: string; readonly iss: string }> => {
-        const page = await this.#open(kept.address ?? new URL(this.#url));
-        const done = await this.submit({ ...page, credential: this.#credential });
-        const { searchParams } = new URL(done.headers.get("location") ?? REDIRECT);
+        const { searchParams } = await this.allow(kept.address ?? new URL(this.#url));
         return { code: searchParams.get("code") ?? "", iss: searchParams.get("iss") ?? "" };
       },
     };
   }
 
-  async register(clientName = "Test app"): Promise<string> {
+  /** Opens what an app asked for in a browser and allows it; answers where the browser is sent. */
+  async allow(address: URL): Promise<URL> {
+    const done = await this.submit({
+      ...(await this.#open(address)),
+      credential: this.#credential,
+    });
+    return new URL(done.headers.get("location") ?? REDIRECT);
+  }
+
+  async register(clientName = "Test app", redirect = REDIRECT): Promise<string> {
     const response = await fetch(`${this.#url}/oauth/register`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({
         client_name: clientName,
-        redirect_uris: [REDIRECT],
+        redirect_uris: [redirect],
         token_endpoint_auth_method: "none",
       }),
     });
@@ -86,7 +94,7 @@ export class OAuthPerson {
       redirect_uri: REDIRECT,
       code_challenge: codeChallenge,
       code_challenge_method: method,
-      resource: `${this.#url}/mcp/${this.#agent}`,
+      resource: this.#resource(),
       state: "s",
       ...(scopes === undefined ? {} : { scope: scopes.join(" ") }),
     });
@@ -101,8 +109,10 @@ export class OAuthPerson {
     );
   }
 
-  submit({ handle, cookie, credential, origin, decision, scopes }: Submitted): Promise<Response> {
-    const form = new URLSearchParams({ handle, credential, decision: decision ?? "approve" });
+  submit(submitted: Submitted): Promise<Response> {
+    const { handle, cookie, credential, origin, decision = "approve", scopes } = submitted;
+    const { resource = this.#resource() } = submitted;
+    const form = new URLSearchParams({ handle, resource, credential, decision });
     for (const scope of scopes ?? ["threads:read", "threads:write"]) form.append("scope", scope);
     return fetch(`${this.#url}/oauth/authorize`, {
       method: "POST",
@@ -133,11 +143,16 @@ export class OAuthPerson {
       code: given.code,
       code_verifier: given.verifier,
       redirect_uri: REDIRECT,
+      resource: this.#resource(),
     });
   }
 
-  async signIn({ scopes }: Asked): Promise<Tokens & { readonly client: string }> {
-    const client = await this.register();
+  /** `asking`: the id of an app that needs no registration. */
+  async signIn({
+    scopes,
+    asking,
+  }: Asked & { readonly asking?: string }): Promise<Tokens & { readonly client: string }> {
+    const client = asking ?? (await this.register());
     const verifier = randomBytes(32).toString("base64url");
     const codeChallenge = createHash("sha256").update(verifier).digest("base64url");
     const asked = { client, codeChallenge, ...(scopes === undefined ? {} : { scopes }) };
@@ -147,12 +162,21 @@ export class OAuthPerson {
   }
 
   async refresh(client: string, refreshToken: string): Promise<Tokens> {
-    const form = { grant_type: "refresh_token", client_id: client, refresh_token: refreshToken };
+    const form = {
+      grant_type: "refresh_token",
+      client_id: client,
+      refresh_token: refreshToken,
+      resource: this.#resource(),
+    };
     return (await this.#post(form)).json<Tokens>();
   }
 
   revoke(client: string, token: string): Promise<Response> {
     return this.#post({ client_id: client, token });
+  }
+
+  #resource(): string {
+    return `${this.#url}/mcp/${this.#agent}`;
   }
 
   #post(form: Readonly<Record<string, string>>): Promise<Response> {
@@ -170,11 +194,12 @@ export class OAuthPerson {
   async #read(response: Response) {
     const html = await response.text();
     const handle = /name="handle" value="([^"]+)"/.exec(html)?.[1] ?? "";
+    const resource = /name="resource" value="([^"]+)"/.exec(html)?.[1] ?? "";
     const cookie = response.headers
       .getSetCookie()
       .map((line) => line.split(";")[0])
       .join("; ");
-    return { handle, cookie, html, headers: response.headers };
+    return { handle, resource, cookie, html, headers: response.headers };
   }
 
   #codeOf(response: Response): string {

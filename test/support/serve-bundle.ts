@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { convertV4MiniflareOptions, Miniflare, Response, type Request } from "miniflare";
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { SCOPES } from "#auth/principal.ts";
 import { utf8 } from "#shared/json.ts";
@@ -13,6 +13,9 @@ import { BUNDLE_ENTRY, COMPATIBILITY_DATE } from "./bundle-once.ts";
 const ROOT = resolve(import.meta.dirname, "../..");
 const KEY = `hf_${"c".repeat(43)}`;
 const PRINCIPAL = "key_conformance";
+
+/** What lies at addresses of other hosts, for the Worker alone. */
+export type Documents = Readonly<Record<string, object>>;
 
 export interface BundledServer {
   readonly url: string;
@@ -23,16 +26,22 @@ export interface BundledServer {
 }
 
 /** Each with stores of its own. */
-export async function serveBundle(directory: string, port = 0): Promise<BundledServer> {
+export async function serveBundle(
+  directory: string,
+  documents: Documents = {},
+): Promise<BundledServer> {
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       modulesRoot: directory,
       modules: modulesOf(directory, BUNDLE_ENTRY),
       host: "127.0.0.1",
-      port,
+      port: 0,
       cf: false,
+      ...(Object.keys(documents).length === 0
+        ? {}
+        : { outboundService: (request: Request) => answerFrom(documents, request) }),
       compatibilityDate: COMPATIBILITY_DATE,
-      compatibilityFlags: ["nodejs_compat"],
+      compatibilityFlags: ["nodejs_compat", "global_fetch_strictly_public"],
       durableObjects: {
         AGENT: { className: "AgentObject", useSQLite: true },
         MEMORY: { className: "MemoryObject", useSQLite: true },
@@ -73,6 +82,16 @@ export async function serveBundle(directory: string, port = 0): Promise<BundledS
     },
     dispose: () => miniflare.dispose(),
   };
+}
+
+/** Everything else goes where it would go. */
+async function answerFrom(documents: Documents, request: Request): Promise<Response> {
+  const document = documents[request.url];
+  if (document !== undefined) return Response.json(document);
+  const { method, url, headers } = request;
+  const body = method === "GET" ? null : await request.arrayBuffer();
+  const answer = await fetch(url, { method, headers, body, redirect: "manual" });
+  return new Response(answer.body, { status: answer.status, headers: [...answer.headers] });
 }
 
 /** The entry first, then what the bundle imports beside it. */

@@ -42,6 +42,7 @@ export function consentHtml({ facts, handle }: ConsentPage, scopes: readonly str
 ${local}
 <form method="post" action="/oauth/authorize">
 <input type="hidden" name="handle" value="${escape(handle)}">
+<input type="hidden" name="resource" value="${escape(facts.resource ?? "")}">
 <fieldset><legend>What it may do</legend>
 ${scopes.map(toCheckbox).join("\n")}
 </fieldset>

@@ -7,16 +7,18 @@
  */
 import type { Context, Hono } from "hono";
 import type { Authenticate } from "#auth/authenticate.ts";
+import { findAgent, type KnownAgents } from "#auth/known-agents.ts";
 import { BASE_SCOPES, OAUTH_SCOPES } from "#auth/oauth-grants.ts";
-import { hasScope, isScope } from "#auth/principal.ts";
+import { hasScope, isScope, type Principal } from "#auth/principal.ts";
 import type { RateLimits } from "#auth/rate-limits.ts";
 import type { OAuthServer } from "#ports/oauth-server.ts";
 import { isForeignHost } from "#protocols/common/same-site.ts";
-import { refuse, type RestDeps, type RestEnv } from "#protocols/rest/context.ts";
+import { refuse, type RestEnv } from "#protocols/rest/context.ts";
 import { failure, rateLimited } from "#protocols/rest/errors.ts";
+import { isAgentName } from "#shared/ids.ts";
 import { consentCsp, consentHtml, MESSAGE_CSP, messageHtml } from "./consent-page.ts";
 
-export interface OAuthDeps extends Pick<RestDeps, "agents"> {
+export interface OAuthDeps extends KnownAgents {
   readonly oauth: OAuthServer;
   readonly authenticate: Authenticate;
   readonly limits: RateLimits;
@@ -29,12 +31,12 @@ const AUTHORIZE = "/oauth/authorize";
 const MAX_FORM_BYTES = 16_384;
 
 export function mountOAuth(app: Hono<RestEnv>, deps: OAuthDeps): void {
-  const { oauth, agents, allowedOrigins } = deps;
+  const { oauth, allowedOrigins } = deps;
   app.get(`${METADATA_PATH}/:agent`, (c) => {
     c.set("route", `${METADATA_PATH}/:agent`);
     const agent = c.req.param("agent");
-    if (!agents.some(({ manifest }) => manifest.name === agent))
-      return refuse(c, failure("not_found"));
+    // Whether a tenant has an agent of this name is told to nobody who has not said who they are.
+    if (!isAgentName(agent)) return refuse(c, failure("not_found"));
     const { origin } = new URL(c.req.url);
     return c.json({
       resource: `${origin}/mcp/${agent}`,
@@ -95,6 +97,9 @@ async function takeConsent(c: Context<RestEnv>, deps: OAuthDeps): Promise<Respon
   const wait = limits.take("request", principal.value);
   if (wait !== null) return refuse(c, rateLimited(wait));
   c.set("principal", principal.value);
+  const resource = form.get("resource") ?? "";
+  if (!(await hasAgent(deps, principal.value, resource)))
+    return message(c, 403, "This key has no agent at the address that the app wants to use.");
   const wanted = form.getAll("scope").filter(isScope);
   const scopes = OAUTH_SCOPES.filter(
     (scope) => wanted.includes(scope) && hasScope(principal.value, scope),
@@ -103,8 +108,17 @@ async function takeConsent(c: Context<RestEnv>, deps: OAuthDeps): Promise<Respon
     return message(c, 403, "Nothing of what was asked may be granted with this key.");
   const { tenant, kind, id, credential } = principal.value;
   const holder = { tenant, kind, id, keyId: credential.keyId };
-  const approved = await oauth.approve(c.req.raw, handle, { holder, scopes });
+  const approved = await oauth.approve(c.req.raw, handle, { holder, scopes, resource });
   return approved.ok ? redirect(approved.value) : failed(c, approved);
+}
+
+async function hasAgent(
+  deps: KnownAgents,
+  { tenant }: Principal,
+  resource: string,
+): Promise<boolean> {
+  const agent = resource.slice(resource.lastIndexOf("/") + 1);
+  return isAgentName(agent) && (await findAgent(deps, { tenant, agent })) !== null;
 }
 
 function redirect(headers: Headers): Response {

@@ -49,7 +49,7 @@ function bundle() {
       name: "kit",
       main: join(ROOT, "test/support/tck-worker.ts"),
       compatibility_date: COMPATIBILITY_DATE,
-      compatibility_flags: ["nodejs_compat"],
+      compatibility_flags: ["nodejs_compat", "global_fetch_strictly_public"],
       keep_names: false,
       rules: [{ type: "Text", globs: ["**/*.sql"], fallthrough: true }],
     }),
@@ -73,7 +73,7 @@ async function start() {
       port: 0,
       cf: false,
       compatibilityDate: COMPATIBILITY_DATE,
-      compatibilityFlags: ["nodejs_compat"],
+      compatibilityFlags: ["nodejs_compat", "global_fetch_strictly_public"],
       durableObjects: {
         AGENT: { className: "AgentObject", useSQLite: true },
         MEMORY: { className: "MemoryObject", useSQLite: true },

@@ -24,6 +24,9 @@ const TASKS = [
   "tasks-mrtr-composition",
 ];
 
+/** Scenarios that judge an authorization server: how it is found, and a sign-in from the app's question to its tokens. */
+export const AUTHORIZATION = suite("authorization", "conformance-0.2", []);
+
 export const SUITES: readonly Suite[] = [
   suite("conformance", "conformance-0.1", ["--suite", "all"]),
   suite("requirements-2025-11-25", "conformance-0.2", ["--requirements", "2025-11-25"]),
@@ -31,6 +34,7 @@ export const SUITES: readonly Suite[] = [
   ...TASKS.map((name) => suite(name, "conformance-0.2", ["--scenario", name])),
 ];
 
+/** Hoisted: the constants above are made of it. */
 function suite(name: string, folder: string, args: readonly string[]): Suite {
   const own = join(HERE, "node_modules", folder);
   const { version } = JSON.parse(readFileSync(join(own, "package.json"), "utf8")) as {
