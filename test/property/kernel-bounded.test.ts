@@ -1,7 +1,8 @@
 /** What a step costs at step 2,000 is what it costs at step 10. */
 import { describe, expect, test } from "vitest";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
-import { KernelDriver, MANIFEST, toolPin } from "#test/support/kernel-driver.ts";
+import { KernelDriver } from "#test/support/kernel-driver.ts";
+import { MANIFEST, toolPin } from "#test/support/kernel-fixture.ts";
 import { FULL_EVERY, MAX_ENTRIES } from "#kernel/window.ts";
 
 const size = (driver: KernelDriver): number =>

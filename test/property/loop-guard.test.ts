@@ -10,7 +10,7 @@ import {
 } from "#kernel/loop-guard.ts";
 import { textDigest } from "#shared/text-digest.ts";
 import type { JsonObject } from "#shared/json.ts";
-import { MANIFEST } from "#test/support/kernel-driver.ts";
+import { MANIFEST } from "#test/support/kernel-fixture.ts";
 
 interface Call {
   readonly tool: string;

@@ -3,12 +3,8 @@
  *
  * As in the object, every method asks first whether the caller may see the thread, and a foreign thread is a missing one.
  */
-import type { LogHead, RawEvent } from "#ports/event-log.ts";
-import type { ExplanationView, VerificationView } from "#ports/audit-views.ts";
 import type {
   Caller,
-  Failure,
-  Page,
   Reply,
   SendMessage,
   StreamFrame,
@@ -25,18 +21,12 @@ import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { parseWorkspacePath } from "#sandbox/workspace-paths.ts";
 import { canonicalJson, utf8 } from "#shared/json.ts";
 import { toObjectName } from "#shared/ids.ts";
-import { err, ok } from "#shared/result.ts";
+import { ok } from "#shared/result.ts";
+import { failure, fakeAudit } from "./fake-audit.ts";
 import { fakeSchedules } from "./fake-schedules.ts";
+import { MAIN, runView } from "./fake-views.ts";
 
 const hasher = new NodeHasher();
-
-const failure = (code: Failure["code"], message: string = code): { ok: false; error: Failure } =>
-  err({
-    code,
-    message: `internal words about ${message}`,
-    detail: { hint: message },
-    retryable: false,
-  });
 
 interface FakeThread {
   readonly owner: string;
@@ -305,27 +295,6 @@ export class FakeGateway implements ThreadGateway {
           next: null,
         });
       },
-      export: async (caller, page) => {
-        const thread = find("export", caller);
-        if (thread === null) return missing();
-        if (!caller.scopes.includes("audit")) return failure("forbidden");
-        return ok(exportPage(thread, page.after));
-      },
-      auditBounds: async (caller) => {
-        const thread = find("auditBounds", caller);
-        if (thread === null) return missing();
-        if (!caller.scopes.includes("audit")) return failure("forbidden");
-        return ok({ logId: "log_1", base: GENESIS, head: headOf(thread) });
-      },
-      verifyLog: async (caller, after) => {
-        const thread = find("verifyLog", caller);
-        return thread === null ? missing() : ok(verification(thread, after));
-      },
-      explainRun: async (caller, { runId }) => {
-        const thread = find("explainRun", caller);
-        if (thread === null) return missing();
-        return thread.runs.includes(runId) ? ok(explanation(runId)) : failure("not_found", "run");
-      },
       files: async (caller, prefix) => {
         const thread = find("files", caller);
         if (thread === null) return missing();
@@ -376,35 +345,10 @@ export class FakeGateway implements ThreadGateway {
         });
         return ok(this.#stream(options.from.seq, options.deltas));
       },
-      eraseContent: async (caller, { runId }) => {
-        const thread = find("eraseContent", caller);
-        return thread === null ? missing() : ok(erasureView(runId));
-      },
-      erasure: async (caller, runId) => {
-        const thread = find("erasure", caller);
-        return thread === null ? missing() : ok(erasureView(runId));
-      },
-      correctUsage: async (caller, { intent }) => {
-        if (find("correctUsage", caller) === null) return missing();
-        if (!caller.scopes.includes("operate")) return failure("forbidden");
-        if (intent !== "evt_1") return missing();
-        return ok({ seq: 9, runId: "run_1", messageId: null, disposition: "recorded" });
-      },
-      checkSpend: async (caller, replace) => {
-        if (find("checkSpend", caller) === null) return missing();
-        if (!caller.scopes.includes("operate")) return failure("forbidden");
-        return ok({ countedTo: 9, micros: 12, rows: 1, differing: 0, replaced: replace });
-      },
       askLease: () => Promise.reject(new Error("no route asks for leases")),
       ...fakeSchedules(this.#schedulesOf(name), find),
+      ...fakeAudit(find),
       redeliver: async (caller) => (find("redeliver", caller) === null ? missing() : ok(null)),
-      erasePayload: async (caller, seq) => {
-        const thread = find("erasePayload", caller);
-        if (thread === null) return missing();
-        if (!caller.scopes.includes("erase")) return failure("forbidden");
-        thread.erased.push(seq);
-        return ok({ erased: 1 });
-      },
     };
   }
 
@@ -431,85 +375,4 @@ export class FakeGateway implements ThreadGateway {
       },
     });
   }
-}
-
-const MAIN = {
-  branch: "main",
-  parent: null,
-  reason: null,
-  active: true,
-  keepTo: 0,
-  startSeq: 1,
-  headSeq: 1,
-  createdAt: 1,
-} as const;
-const PER_PAGE = 2;
-
-const GENESIS = { seq: 0, hash: "0".repeat(64) };
-
-function headOf(thread: FakeThread): LogHead {
-  return { seq: thread.seq, hash: "f".repeat(64) };
-}
-
-/** Two events a part. */
-function verification(thread: FakeThread, after: number): VerificationView {
-  const to = Math.min(after + PER_PAGE, thread.seq);
-  const anchors = { verified: 1, inOneStore: 0, newest: null, signing: true };
-  const checked = { from: after + 1, to, events: to - after, erased: 0, fault: null, anchors };
-  const next = to < thread.seq ? to : null;
-  return { logId: "log_1", ok: true, base: GENESIS, head: headOf(thread), ...checked, next };
-}
-
-function explanation(runId: string): ExplanationView {
-  const none = { inputs: [], pin: null, steps: [], end: null, later: [], erased: 0, next: null };
-  return { logId: "log_1", runId, ...none };
-}
-
-function exportPage(thread: FakeThread, after: number): Page<RawEvent> {
-  const last = Math.min(after + PER_PAGE, thread.seq);
-  const items = Array.from({ length: last - after }, (_, index) => ({
-    seq: after + index + 1,
-    header: canonicalJson({ logId: "log_1", seq: after + index + 1 }),
-    hash: "a".repeat(64),
-    salt: null,
-    payload: null,
-  }));
-  return { items, next: last < thread.seq ? last : null };
-}
-
-function erasureView(runId: string | null) {
-  return {
-    erasureId: "evt_erasure",
-    target: runId === null ? ("thread" as const) : ("run" as const),
-    runId,
-    origin: null,
-    status: "done" as const,
-    requestedAt: 1,
-    completedAt: 2,
-    stores: [{ store: "log_payloads", count: 1 }],
-  };
-}
-
-function runView(runId: string) {
-  return {
-    runId,
-    status: "completed" as const,
-    finish: "stop",
-    reason: null,
-    message: null,
-    loop: null,
-    text: "done",
-    output: null,
-    steps: 1,
-    costMicros: 0,
-    recoveryMicros: 0,
-    estimatedMicros: 0,
-    unpriced: 0,
-    tokens: 1,
-    definition: null,
-    createdAt: 1,
-    endedAt: 2,
-    startSeq: 1,
-    endSeq: 2,
-  };
 }

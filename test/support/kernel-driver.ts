@@ -5,9 +5,9 @@
  * crash raises the epoch and leaves intents open, and late work meets the checks of a gate (G10).
  */
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
-import type { EventHeader, EventScope } from "#ports/event-log.ts";
-import type { ModelErrorCode, OutputSpec, PromptMessage, Usage } from "#ports/model.ts";
-import type { PlanItem, ToolEffect } from "#ports/tool.ts";
+import type { EventScope } from "#ports/event-log.ts";
+import type { ModelErrorCode, OutputSpec, PromptMessage } from "#ports/model.ts";
+import type { PlanItem } from "#ports/tool.ts";
 import type { Receipt, Rejection, ThreadCommand } from "#kernel/commands.ts";
 import { decide } from "#kernel/decide.ts";
 import type { CallModel, CallTool, Effect } from "#kernel/effects.ts";
@@ -21,52 +21,14 @@ import type {
 } from "#kernel/events.ts";
 import type { ToolStatus } from "#kernel/tool-result.ts";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
-import type { AgentManifest, ToolPin } from "#kernel/manifest.ts";
+import type { AgentManifest } from "#kernel/manifest.ts";
 import { nextEffects } from "#kernel/next-effects.ts";
 import { COMPILER_VERSION, PromptCompiler } from "#kernel/prompt.ts";
 import { pinOf, type ThreadState } from "#kernel/state.ts";
-import { type Json, toWellFormedJson } from "#shared/json.ts";
 import type { Result } from "#shared/result.ts";
+import { MANIFEST, NO_USAGE, toEvent } from "./kernel-fixture.ts";
 
 export const nodeHasher = new NodeHasher();
-
-export const NO_USAGE: Usage = {
-  inputTokens: null,
-  cachedInputTokens: null,
-  cacheWriteTokens: null,
-  outputTokens: null,
-  reasoningTokens: null,
-};
-
-export function toolPin(name: string, effect: ToolEffect, maxCallsPerRun = 1_000): ToolPin {
-  return {
-    name,
-    description: `does ${name}`,
-    version: "1",
-    inputSchema: { type: "object" },
-    effect,
-    approval: "never",
-    limits: { timeoutMs: 1_000, maxResultBytes: 50_000, maxCallsPerRun },
-  };
-}
-
-export const MANIFEST: AgentManifest = {
-  name: "helper",
-  description: "helps",
-  instructions: "Help.",
-  route: "embedded/scripted",
-  settings: { maxOutputTokens: 200, temperature: null },
-  contextTokens: 8_000,
-  limits: { maxSteps: 12, maxCostMicros: null, maxTokens: null, maxQueuedInputs: 4 },
-  retry: { maxAttempts: 3, baseDelayMs: 100, maxDelayMs: 1_000 },
-  tools: [
-    toolPin("look", "read"),
-    toolPin("put", "idempotent"),
-    toolPin("pay", "once"),
-    toolPin("book", "reconcile"),
-  ],
-  maxRepairs: 2,
-};
 
 export interface CallSpec {
   readonly name: string;
@@ -431,49 +393,4 @@ export class KernelDriver {
     this.zombies.push(...this.flights.filter((flight) => !isLive(flight)));
     this.flights = this.flights.filter(isLive);
   }
-}
-
-const BLANK: EventHeader = {
-  logId: "log_1",
-  seq: 0,
-  id: "",
-  type: "",
-  version: 1,
-  at: 0,
-  epoch: 0,
-  tenant: "t1",
-  agent: "helper",
-  definition: null,
-  thread: "main",
-  run: null,
-  step: null,
-  call: null,
-  attempt: null,
-  cause: null,
-  traceId: null,
-  spanId: null,
-  parentSpanId: null,
-  rootRun: null,
-  parentRun: null,
-  depth: null,
-  deadline: null,
-  actor: null,
-  subject: null,
-  origin: null,
-  costMicros: null,
-  costKind: null,
-  priceVersion: null,
-  leaseId: null,
-  payload: { digest: "", bytes: 0, ref: null, encoding: "json", keyId: null },
-  prev: "",
-};
-
-export function toEvent(
-  draft: ThreadDraft,
-  stored: Pick<EventHeader, "seq" | "at" | "epoch" | "id">,
-): ThreadEvent {
-  const header: EventHeader = { ...BLANK, ...draft.scope, ...stored, type: draft.type };
-  // As the log stores it (L7). A draft and its stored event share one discriminant; the compiler cannot follow it.
-  const payload = toWellFormedJson(draft.payload as unknown as Json);
-  return { type: draft.type, header, hash: "", payload } as unknown as ThreadEvent;
 }

@@ -12,7 +12,8 @@ import { preamble } from "#kernel/prompt.ts";
 import type { FinishReason, ModelRequest } from "#ports/model.ts";
 import type { JsonObject } from "#shared/json.ts";
 import { ok } from "#shared/result.ts";
-import { KernelDriver, NO_USAGE } from "./kernel-driver.ts";
+import { KernelDriver } from "./kernel-driver.ts";
+import { NO_USAGE } from "./kernel-fixture.ts";
 import type { ProviderShape } from "./provider-shapes/shape.ts";
 
 const LONG = "Item 12, found on 2026-11-03: nothing much. ".repeat(40);

@@ -2,6 +2,7 @@
  * Runs `embedded/scripted` the way the runner does, over files in memory: each call is executed and its result is put
  * back into the prompt. Generated code runs under the sandbox's own prelude in a fresh context.
  */
+import { readFileSync } from "node:fs";
 import vm from "node:vm";
 import type { ModelPart, ModelRequest, PromptMessage, PromptTool } from "#ports/model.ts";
 import type { Json, JsonObject } from "#shared/json.ts";
@@ -23,6 +24,14 @@ export const ALL_TOOLS: readonly PromptTool[] = TOOL_NAMES.map((name) => ({
   description: name,
   inputSchema: { type: "object" },
 }));
+
+export function fixture(name: string): string {
+  return readFileSync(new URL(`../fixtures/csv/${name}`, import.meta.url).pathname, "utf8");
+}
+
+export function filesOf(...names: readonly string[]): Files {
+  return new Map(names.map((name) => [name, fixture(name)]));
+}
 
 export async function ask(
   question: string,

@@ -13,7 +13,7 @@ import {
   type WrongCall,
   wrongCalls,
 } from "#test/support/bfcl.ts";
-import { NO_USAGE } from "#test/support/kernel-driver.ts";
+import { NO_USAGE } from "#test/support/kernel-fixture.ts";
 import { type ScriptPart, ScriptModel, say } from "#test/support/scripted-model.ts";
 import { MANIFEST, ThreadHarness, toPin } from "#test/support/thread-harness.ts";
 

@@ -5,7 +5,7 @@ import { endsEarly } from "#kernel/json-scan.ts";
 import { suggestNames } from "#kernel/suggest-names.ts";
 import type { Json, JsonObject } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
-import { MANIFEST, NO_USAGE, toolPin } from "#test/support/kernel-driver.ts";
+import { MANIFEST, NO_USAGE, toolPin } from "#test/support/kernel-fixture.ts";
 
 type Call = Extract<AnswerPart, { type: "call" }>;
 const call = (name: string, argsText = "{}", providerCallId = ""): ContentPart => ({

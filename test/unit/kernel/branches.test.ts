@@ -2,12 +2,13 @@
 import { describe, expect, test } from "vitest";
 import { rebuildPrompt } from "#audit/rebuild-prompt.ts";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
-import type { ThreadEvent } from "#kernel/events.ts";
 import { LogCorruption } from "#kernel/log-corruption.ts";
 import { BranchDriver, logOf } from "#test/support/branch-driver.ts";
-import { KernelDriver, MANIFEST, nodeHasher } from "#test/support/kernel-driver.ts";
+import { KernelDriver, nodeHasher } from "#test/support/kernel-driver.ts";
+import { MANIFEST } from "#test/support/kernel-fixture.ts";
+import { type Branched, prompt, shown, value, reason } from "#test/support/branch-texts.ts";
 
-const start = (): { driver: KernelDriver; branches: BranchDriver } => {
+const start = (): Branched => {
   const driver = new KernelDriver().create();
   return { driver, branches: new BranchDriver(driver, logOf(driver)) };
 };
@@ -22,42 +23,6 @@ function reply(driver: KernelDriver, answer: string): void {
   driver.answer({ text: answer });
   driver.pumpAll();
 }
-
-/** The texts of the newest prompt, in order. */
-function prompt(driver: KernelDriver): readonly string[] {
-  return (driver.prompts.at(-1)?.messages ?? []).flatMap((message) =>
-    message.role === "tool"
-      ? message.content.map((part) => part.output)
-      : message.content.flatMap((part) =>
-          part.type === "call" ? [`call ${part.name}`] : [part.text],
-        ),
-  );
-}
-
-/** The texts that a reader of `branch` is shown, in order of the log. */
-function shown({ driver, branches }: ReturnType<typeof start>, branch: string): readonly string[] {
-  const { segments, without } = branches.history.membership(driver.state, branch);
-  return segments.flatMap(({ from, to }) =>
-    driver.events.slice(from - 1, to).flatMap(textOf(without)),
-  );
-}
-function textOf(without: ReadonlySet<number>): (event: ThreadEvent) => readonly string[] {
-  return (event) => {
-    if (without.has(event.header.seq)) return [];
-    if (event.type === "input.received") return [event.payload?.text ?? ""];
-    if (event.type !== "model.answered") return [];
-    return (event.payload?.parts ?? []).flatMap((part) =>
-      part.type === "text" ? [part.text] : [],
-    );
-  };
-}
-
-const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {
-  if (!result.ok) throw new Error(JSON.stringify(result.error));
-  return result.value;
-};
-const reason = (result: { ok: boolean; error?: { reason: string } }): string | undefined =>
-  result.error?.reason;
 
 describe("a message that interrupts", () => {
   test("[K40] ends the live run as cancelled, with one result for each of its calls, and starts at once", () => {

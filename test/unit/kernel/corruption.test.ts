@@ -3,7 +3,8 @@ import type { EventHeader } from "#ports/event-log.ts";
 import type { ThreadDraft, ThreadEvent } from "#kernel/events.ts";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { LogCorruption } from "#kernel/log-corruption.ts";
-import { KernelDriver, toEvent } from "#test/support/kernel-driver.ts";
+import { KernelDriver } from "#test/support/kernel-driver.ts";
+import { toEvent } from "#test/support/kernel-fixture.ts";
 
 function inRound(): KernelDriver {
   const driver = new KernelDriver().create();

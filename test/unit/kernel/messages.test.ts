@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MAX_STATE_BYTES } from "#kernel/decide.ts";
-import { KernelDriver, MANIFEST } from "#test/support/kernel-driver.ts";
+import { KernelDriver } from "#test/support/kernel-driver.ts";
+import { MANIFEST } from "#test/support/kernel-fixture.ts";
 
 const thread = (): KernelDriver => new KernelDriver().create();
 const reason = (result: { ok: boolean; error?: { reason: string } }): string | undefined =>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { KernelDriver, MANIFEST } from "#test/support/kernel-driver.ts";
+import { KernelDriver } from "#test/support/kernel-driver.ts";
+import { MANIFEST } from "#test/support/kernel-fixture.ts";
 
 function inCall(...names: string[]): KernelDriver {
   const driver = new KernelDriver().create();

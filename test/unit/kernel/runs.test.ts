@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { AgentManifest } from "#kernel/manifest.ts";
 import { nextEffects } from "#kernel/next-effects.ts";
-import { type AnswerSpec, KernelDriver, MANIFEST, toolPin } from "#test/support/kernel-driver.ts";
+import { type AnswerSpec, KernelDriver } from "#test/support/kernel-driver.ts";
+import { MANIFEST, toolPin } from "#test/support/kernel-fixture.ts";
 import { windowTokens } from "#kernel/window.ts";
 
 function started(manifest: Partial<AgentManifest> = {}, output = false): KernelDriver {
