@@ -5,7 +5,7 @@ import { z } from "zod";
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { defineAgent } from "#authoring/define-agent.ts";
 import { defineTool } from "#authoring/define-tool.ts";
-import type { Model, ModelCallOptions, ModelPart, ModelRequest } from "#ports/model.ts";
+import type { Model, ModelRequest } from "#ports/model.ts";
 import type { EventView } from "#ports/thread-gateway.ts";
 import type { Tool, ToolEffect } from "#ports/tool.ts";
 import { utf8 } from "#shared/json.ts";
@@ -17,6 +17,7 @@ import { SocketClient } from "../support/socket-client.ts";
 import { shownText, SseReader, TERMINAL, typesOf, seqFaults } from "../support/sse-reader.ts";
 import { lastResults, StrictModel } from "../support/strict-model.ts";
 import { ThreadClient } from "../support/thread-client.ts";
+import { GatedModel, ChunkModel } from "../support/gated-models.ts";
 
 let api: Api;
 beforeAll(async () => {
@@ -388,50 +389,3 @@ describe("B16: payloads larger than a row", () => {
     expect(await thread.chainFault()).toBeNull();
   });
 });
-
-/** Answers once it is open. It asks instead of being told, so it works across objects and crashes. */
-class GatedModel implements Model {
-  readonly route = "test/gated";
-  readonly #model: Model;
-  open = false;
-
-  constructor(model: Model) {
-    this.#model = model;
-  }
-
-  async *stream(request: ModelRequest, options: ModelCallOptions): AsyncGenerator<ModelPart> {
-    while (!this.open && !options.signal.aborted) await nextTick();
-    yield* this.#model.stream(request, options);
-  }
-}
-
-const nextTick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
-
-/** Gives its chunks as far as it is allowed to; asks, as GatedModel does. */
-class ChunkModel implements Model {
-  readonly route = "test/chunks";
-  readonly #chunks: readonly string[];
-  allowed = 0;
-  calls = 0;
-
-  constructor(chunks: readonly string[]) {
-    this.#chunks = chunks;
-  }
-
-  async *stream(_request: ModelRequest, { signal }: ModelCallOptions): AsyncGenerator<ModelPart> {
-    this.calls += 1;
-    for (const [index, text] of this.#chunks.entries()) {
-      while (index >= this.allowed && !signal.aborted) await nextTick();
-      if (signal.aborted) return;
-      yield { type: "text", text };
-    }
-    const usage = {
-      inputTokens: 1,
-      cachedInputTokens: null,
-      cacheWriteTokens: null,
-      outputTokens: 1,
-      reasoningTokens: null,
-    };
-    yield { type: "finish", reason: "stop", raw: "stop", usage };
-  }
-}

@@ -12,7 +12,6 @@ import { ScheduledThread } from "#durable-objects/agent/schedule-object.ts";
 import { ThreadObject } from "#durable-objects/agent/thread-object.ts";
 import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
 import type { Model } from "#ports/model.ts";
-import type { ThreadStub } from "#ports/thread-gateway.ts";
 import type { Tool } from "#ports/tool.ts";
 import { Api } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
@@ -21,6 +20,7 @@ import { NEWER_CATALOGUE, NEWER_MIGRATIONS, StoredThread } from "../support/stor
 import { lastResults, StrictModel } from "../support/strict-model.ts";
 import { eventLines } from "../support/run-check.ts";
 import { ThreadClient } from "../support/thread-client.ts";
+import { THREAD_METHODS } from "../support/thread-methods.ts";
 
 let api: Api;
 beforeAll(async () => {
@@ -74,55 +74,6 @@ describe("a thread", () => {
   });
 
   it("[Z3] offers over RPC what ThreadStub lists, and nothing else of its own", () => {
-    // `fetch` is the base class's own: a socket's upgrade.
-    const listed: Record<Exclude<keyof ThreadStub, "fetch">, true> = {
-      storeTicket: true,
-      putPushConfig: true,
-      pushConfigs: true,
-      dropPushConfig: true,
-      halt: true,
-      resume: true,
-      chatSnapshot: true,
-      eraseContent: true,
-      erasure: true,
-      regenerate: true,
-      edit: true,
-      clearWindow: true,
-      branches: true,
-      selectBranch: true,
-      approvals: true,
-      approval: true,
-      decide: true,
-      create: true,
-      view: true,
-      send: true,
-      cancel: true,
-      putState: true,
-      run: true,
-      runs: true,
-      messages: true,
-      events: true,
-      export: true,
-      files: true,
-      readFile: true,
-      writeFile: true,
-      deleteFile: true,
-      stream: true,
-      correctUsage: true,
-      checkSpend: true,
-      erasePayload: true,
-      auditBounds: true,
-      verifyLog: true,
-      explainRun: true,
-      askLease: true,
-      putSchedule: true,
-      viewSchedules: true,
-      viewSchedule: true,
-      holdSchedule: true,
-      dropSchedule: true,
-      fireSchedule: true,
-      redeliver: true,
-    };
     // Of the class and of the one that keeps its lifecycle: symbols are no names, so RPC cannot ask for them.
     const own = [
       ThreadAgent.prototype,
@@ -133,7 +84,7 @@ describe("a thread", () => {
     ]
       .flatMap((prototype) => Object.getOwnPropertyNames(prototype))
       .filter((name) => name !== "constructor");
-    expect(own.toSorted()).toEqual(["fetch", ...Object.keys(listed)].toSorted());
+    expect(own.toSorted()).toEqual(["fetch", ...Object.keys(THREAD_METHODS)].toSorted());
     // Any other name of the base class would replace what the SDK calls.
     expect(own.filter((name) => name in Agent.prototype)).toEqual(["fetch"]);
   });
