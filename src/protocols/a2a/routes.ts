@@ -190,7 +190,7 @@ function stream(
       yield `data: ${JSON.stringify(value)}\n\n`;
     }
   };
-  return new Response(toSse(blocks(), close), { headers: SSE_HEADERS });
+  return new Response(toSse(blocks(), { left: close, cut: close }), { headers: SSE_HEADERS });
 }
 
 function rpc(value: Json): Response {

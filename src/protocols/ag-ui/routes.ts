@@ -240,7 +240,8 @@ async function serve(
   // A client that comes back has a state that nobody here knows: the next change tells it whole.
   const state = read.after < 0 ? view.value.state : null;
   const writer = new RunWriter({ ...read, state, seen });
-  const body = toSse(toBlocks(turn, writer, read), async () => turn.close());
+  const close = async (): Promise<void> => turn.close();
+  const body = toSse(toBlocks(turn, writer, read), { left: close, cut: close });
   const headers = { ...SSE_HEADERS, "x-holdfast-thread": place.thread, "x-holdfast-run": read.run };
   return new Response(body, { headers });
 }

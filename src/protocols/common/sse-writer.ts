@@ -1,11 +1,9 @@
 /**
  * Server-sent events from blocks of text, for protocols whose stream is an answer. Pulled by the client's demand, kept open
- * through proxies by comments, and told when the client leaves.
+ * through proxies by comments, and told when the client leaves or is cut (P9).
  */
 import { utf8 } from "#shared/json.ts";
-
-/** Proxies close a connection after 30 to 60 s of silence. */
-const KEEP_ALIVE_MS = 15_000;
+import { ReaderPace, type Every } from "./reader-pace.ts";
 
 export const SSE_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -13,33 +11,45 @@ export const SSE_HEADERS = {
   "x-accel-buffering": "no",
 } as const;
 
+export interface SseReader {
+  /** Its connection is gone. */
+  readonly left: () => Promise<void>;
+  /** It takes nothing: breaks the source off, so that the blocks end with the protocol's own words for that. */
+  readonly cut: () => Promise<void>;
+  readonly every?: Every;
+}
+
 export function toSse(
   blocks: AsyncGenerator<string, void, undefined>,
-  left: () => Promise<void>,
+  { left, cut, every }: SseReader,
 ): ReadableStream<Uint8Array> {
-  let quiet = false;
-  let gone = false;
-  let timer: ReturnType<typeof setInterval> | undefined;
+  let over = false;
+  let pace: ReaderPace | undefined;
+  const finish = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    await cut();
+    for await (const block of blocks) if (!over) controller.enqueue(utf8(block));
+    if (over) return;
+    over = true;
+    controller.close();
+  };
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      timer = setInterval(() => {
-        if (quiet && (controller.desiredSize ?? 0) > 0)
-          controller.enqueue(utf8(": keep-alive\n\n"));
-        quiet = true;
-      }, KEEP_ALIVE_MS);
+      pace = new ReaderPace(controller, () => void finish(controller), every);
     },
     async pull(controller) {
+      pace?.took();
       const next = await blocks.next();
       // Leaving ends the read that was under way; what it brought has nobody to go to.
-      if (gone) return;
-      quiet = false;
+      if (over) return;
+      pace?.spoke();
       if (next.done !== true) return controller.enqueue(utf8(next.value));
-      clearInterval(timer);
+      over = true;
+      pace?.stop();
       controller.close();
     },
     async cancel() {
-      gone = true;
-      clearInterval(timer);
+      over = true;
+      pace?.stop();
       await left();
     },
   });

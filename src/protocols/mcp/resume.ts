@@ -1,6 +1,7 @@
 /** A call's stream goes on where its client lost it (P106): from the log, on any isolate, until the call's result. */
 import { toCaller } from "#auth/principal.ts";
 import type { ExportedTool } from "#ports/agent-exports.ts";
+import type { MessageView, Page, Reply } from "#ports/thread-gateway.ts";
 import { requireScopes } from "./access.ts";
 import { stubOf, type McpCall } from "./call.ts";
 import { toRunOutput, toRunResult } from "./encode.ts";
@@ -29,13 +30,18 @@ export async function resumeStream(call: McpCall, request: Request): Promise<Res
 async function findRun(call: McpCall, point: ResumePoint): Promise<Started | null> {
   if (!requireScopes(call, ["threads:read"]).ok) return null;
   const stub = stubOf(call, point.thread);
-  const page = { after: 0, limit: PAGE };
-  const messages = await stub.messages(toCaller(call.principal), page);
-  const sent = messages.ok
-    ? messages.value.items.find(({ messageId }) => messageId === point.message)
-    : undefined;
-  if (sent === undefined || sent.runId === null) return null;
-  return { thread: point.thread, run: sent.runId, seq: Math.max(point.seq, sent.seq - 1) };
+  for (let after: number | null = 0; after !== null;) {
+    const page: Reply<Page<MessageView>> = await stub.messages(toCaller(call.principal), {
+      after,
+      limit: PAGE,
+    });
+    if (!page.ok) return null;
+    const sent = page.value.items.find(({ messageId }) => messageId === point.message);
+    if (sent !== undefined && sent.runId !== null)
+      return { thread: point.thread, run: sent.runId, seq: Math.max(point.seq, sent.seq - 1) };
+    after = page.value.next;
+  }
+  return null;
 }
 
 /** A tool that this build exports no more has a result all the same. */

@@ -11,6 +11,7 @@ import {
   McpServer,
   type AuthInfo,
 } from "@modelcontextprotocol/server";
+import { toBounded } from "#protocols/common/bounded-body.ts";
 import { isJsonObject } from "#shared/json.ts";
 import { toAbilities, TASKS_EXTENSION, type McpCall } from "./call.ts";
 import { addExportedTools } from "./exported-tools.ts";
@@ -35,7 +36,16 @@ export interface McpRequest {
 /** Lists follow from the agent's code, and are the same for everybody who may see them. */
 const HINTS = { ttlMs: 60_000, cacheScope: "private" } as const;
 
+/** Streams of the protocol's package are written at the pace of the run, whoever reads them. */
 export async function serveMcp(request: McpRequest): Promise<Response> {
+  const response = await serve(request);
+  const { body, headers } = response;
+  if (body === null || headers.get("content-type")?.startsWith("text/event-stream") !== true)
+    return response;
+  return new Response(toBounded(body), { status: response.status, headers });
+}
+
+async function serve(request: McpRequest): Promise<Response> {
   const { call, request: http, authInfo, description } = request;
   const createServer = (own: McpCall): McpServer => toServer(own, description);
   const body = http.method === "POST" ? await readJson(http.clone()) : undefined;

@@ -24,11 +24,14 @@ export async function answerChat(call: OpenAiCall, body: ChatBody): Promise<Resp
     const said = await toCompletion(turn.value.items, frame);
     return said.ok ? Response.json(said.body, { headers }) : errorResponse(said);
   }
+  const close = async (): Promise<void> => turn.value.close();
   const left = async (): Promise<void> => {
-    await turn.value.close();
+    await close();
     await abandon(call, place.value);
   };
-  const stream = toSse(toChunks(turn.value.items, frame), left);
+  // With its key the same request finds the run again, which therefore goes on.
+  const cut = call.idempotencyKey === null ? left : close;
+  const stream = toSse(toChunks(turn.value.items, frame), { left, cut });
   return new Response(stream, { headers: { ...SSE_HEADERS, ...headers } });
 }
 

@@ -68,7 +68,8 @@ async function serve(
   if (!turn.ok) return errorResponse(turn.error);
   if (!stream) return Response.json(await toResponse(turn.value.items, frame));
   // The run goes on without its reader, who can ask for the rest.
-  const body = toSse(toEvents(turn.value.items, frame, after), async () => turn.value.close());
+  const close = async (): Promise<void> => turn.value.close();
+  const body = toSse(toEvents(turn.value.items, frame, after), { left: close, cut: close });
   return new Response(body, { headers: SSE_HEADERS });
 }
 

@@ -5,16 +5,17 @@
  * E2 Frames are passed on one event each, in order; nothing is held back or made up. The data of an `event` is the
  *    event itself, that of any other is its frame without the position, which is the id.
  * E3 A stream that breaks says so: one `error` event with a problem document, without an id, and then the end.
- * E4 Bytes are pulled only as the client takes them, and a client that leaves cancels the upstream read.
+ * E4 Bytes are pulled only as the client takes them, and a client that leaves cancels the upstream read. One that takes
+ *    nothing is cut like a stream that breaks (P9): what it had is followed by the error, and the rest comes behind its id.
  */
 import type { StreamCursor } from "#ports/thread-gateway.ts";
 import { isJsonObject, utf8 } from "#shared/json.ts";
 import { FrameLines } from "#protocols/common/frame-lines.ts";
+import { ReaderPace, type Every } from "#protocols/common/reader-pace.ts";
 import { failure, toProblem } from "./errors.ts";
 
-/** Proxies close a connection after 30 to 60 s of silence. */
-const KEEP_ALIVE_MS = 15_000;
 const RETRY_MS = 1_000;
+const TOO_SLOW = "Nothing was taken of this stream for a minute; go on behind the last id.";
 const FRAME_TYPES: ReadonlySet<string> = new Set(["event", "delta", "discard", "caught_up"]);
 
 export const EVENT_STREAM_HEADERS = {
@@ -25,47 +26,52 @@ export const EVENT_STREAM_HEADERS = {
 
 export interface EventStreamOptions {
   readonly requestId: string;
-  /** Calls back until cancelled; replaced in tests. */
-  readonly every?: (intervalMs: number, tick: () => void) => () => void;
+  readonly every?: Every;
 }
 
 export function toEventStream(
   frames: ReadableStream<Uint8Array>,
-  { requestId, every = everyInterval }: EventStreamOptions,
+  { requestId, every }: EventStreamOptions,
 ): ReadableStream<Uint8Array> {
   const lines = new FrameLines(frames);
-  let quiet = false;
-  let left = false;
-  let stopTimer = () => {};
+  let over = false;
+  let pace: ReaderPace | undefined;
+  const end = (
+    controller: ReadableStreamDefaultController<Uint8Array>,
+    failed: ReturnType<typeof failure> | null,
+    before = "",
+  ): void => {
+    over = true;
+    pace?.stop();
+    if (failed !== null) {
+      const problem = toProblem(failed, requestId);
+      controller.enqueue(utf8(`${before}event: error\ndata: ${JSON.stringify(problem)}\n\n`));
+    }
+    controller.close();
+  };
   return new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(utf8(`retry: ${RETRY_MS}\n\n`));
-      stopTimer = every(KEEP_ALIVE_MS, () => {
-        if (quiet && (controller.desiredSize ?? 0) > 0)
-          controller.enqueue(utf8(": keep-alive\n\n"));
-        quiet = true;
-      });
+      const cut = (): void => {
+        end(controller, failure("unavailable", TOO_SLOW));
+        // The object may be gone already.
+        void lines.cancel("the reader takes nothing").catch(() => undefined);
+      };
+      pace = new ReaderPace(controller, cut, every);
     },
     async pull(controller) {
+      pace?.took();
       const next = await readBlock(lines);
       // Leaving ends the read that was under way; what it brought has nobody to go to.
-      if (left) return;
-      quiet = false;
-      if (next.type === "block") {
-        controller.enqueue(utf8(next.text));
-        return;
-      }
-      stopTimer();
-      if (next.type === "broken") {
-        const problem = toProblem(failure(next.code), requestId);
-        const told = `${next.text ?? ""}event: error\ndata: ${JSON.stringify(problem)}\n\n`;
-        controller.enqueue(utf8(told));
-      }
-      controller.close();
+      if (over) return;
+      pace?.spoke();
+      if (next.type === "block") controller.enqueue(utf8(next.text));
+      else if (next.type === "broken") end(controller, failure(next.code), next.text);
+      else end(controller, null);
     },
     async cancel(reason) {
-      left = true;
-      stopTimer();
+      over = true;
+      pace?.stop();
       await lines.cancel(reason);
     },
   });
@@ -125,9 +131,4 @@ export function formatCursor({ seq, attempt, offset }: StreamCursor): string {
 function isCursor(value: unknown): value is StreamCursor {
   if (!isJsonObject(value)) return false;
   return ["seq", "attempt", "offset"].every((part) => Number.isSafeInteger(value[part]));
-}
-
-function everyInterval(intervalMs: number, tick: () => void): () => void {
-  const timer = setInterval(tick, intervalMs);
-  return () => clearInterval(timer);
 }

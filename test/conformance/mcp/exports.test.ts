@@ -262,6 +262,30 @@ describe("sessions and streams of older clients", () => {
     expect(answer).toMatchObject({ result: { structuredContent: { sum: 5 } } });
   });
 
+  it("[P106] a stream goes on in a thread of more messages than a page holds", async () => {
+    const path = `${server.url}/v1/agents/obeys/threads/long`;
+    const headers = { authorization: `Bearer ${server.key}`, "content-type": "application/json" };
+    const say = (text: string): Promise<Response> =>
+      fetch(`${path}/messages`, { method: "POST", headers, body: JSON.stringify({ text }) });
+    // As many as may wait at a time, twice.
+    for (let half = 0; half < 2; half += 1) {
+      const sent = await Promise.all(Array.from({ length: 60 }, () => say("say x")));
+      expect(sent.every(({ ok }) => ok)).toBe(true);
+      const { run } = await sent.at(-1)!.json<{ run: string }>();
+      await (await fetch(`${server.url}${run}/stream`, { headers })).text();
+    }
+    const own = raw("obeys");
+    const session = await own.initialize();
+    const params = { name: "ask", arguments: { thread: "long", message: "say last" } };
+    const message = { jsonrpc: "2.0", id: 9, method: "tools/call", params };
+    const whole = await own.events(await own.post(session, message));
+    const resumed = await own.events(await own.send("GET", session, whole[0]?.id));
+    expect(resumed.at(-1)?.data).toEqual(whole.at(-1)?.data);
+    expect(JSON.stringify(resumed.at(-1)?.data)).toContain("last");
+    const page = await fetch(`${path}/messages?limit=200`, { headers });
+    expect((await page.json<{ next: unknown }>()).next).not.toBeNull();
+  });
+
   it("[P106] a slow call sends its client away, and the result waits for it", async () => {
     const own = raw();
     const session = await own.initialize();

@@ -162,6 +162,48 @@ describe("event stream", () => {
     expect(await third).toContain("event: delta");
   });
 
+  it("[P9] a client that takes nothing for a minute is cut, behind what lies there for it; one that takes is not", async () => {
+    let tick = () => {};
+    const every = (_ms: number, callback: () => void) => {
+      tick = callback;
+      return () => void (tick = () => {});
+    };
+    let pulled = 0;
+    let cancelled = false;
+    const source = new ReadableStream<Uint8Array>(
+      {
+        pull: (controller) => controller.enqueue(lines(delta((pulled += 1), "x"))),
+        cancel: () => void (cancelled = true),
+      },
+      { highWaterMark: 0 },
+    );
+    const reader = toEventStream(source, { requestId: "r", every }).getReader();
+    for (let quarter = 0; quarter < 12; quarter += 1) {
+      tick();
+      await reader.read();
+      await new Promise((settled) => void setImmediate(settled));
+    }
+    expect(cancelled).toBe(false);
+    for (let quarter = 0; quarter < 3; quarter += 1) tick();
+    expect(cancelled).toBe(false);
+    tick();
+    expect(cancelled).toBe(true);
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      rest += new TextDecoder().decode(value);
+    }
+    const [last, error, ...more] = events(rest);
+    expect(more).toEqual([]);
+    expect(last).toMatchObject({ event: "delta", id: `${pulled}.1.1` });
+    expect(error).toMatchObject({ event: "error" });
+    expect(JSON.parse(error?.["data"] ?? "")).toMatchObject({
+      code: "unavailable",
+      retryable: true,
+    });
+  });
+
   it("[P2] nothing is pulled ahead of a client that does not read", async () => {
     let pulled = 0;
     const source = new ReadableStream<Uint8Array>(
