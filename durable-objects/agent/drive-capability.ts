@@ -84,9 +84,13 @@ export class DriveCapability extends LifecycleCapability {
     // known whether wakes get anywhere: work begun here would set the alarm anew, and nobody would count this one (H50).
     const due = this.lifecycle.jobs.get(JOB)?.time ?? Infinity;
     if (due <= Date.now()) return;
-    // A process that died between setting a schedule and its alarm left none.
-    const firing = this.#firingAlarm();
-    if (firing < due) this.lifecycle.trackAlarmWork(this.#arm(firing));
+    // A process that died between setting a schedule, or taking on an erasure, and its alarm left none.
+    const isForgotten = due === Infinity && this.#host.isErasing();
+    const wanted = Math.min(
+      isForgotten ? Date.now() + this.#heartbeatMs : Infinity,
+      this.#firingAlarm(),
+    );
+    if (wanted < due) this.lifecycle.trackAlarmWork(this.#arm(wanted));
     if (this.#host.hasOpenRun() && this.#host.waitsUntil() === null) this.#start();
   }
 

@@ -73,10 +73,10 @@ export function archiveConsumer(source: ArchiveSource): OutboxConsumer<ThreadEve
     required: true,
     async deliver(events) {
       for (const address of events.flatMap(largeContent)) {
-        const content = blobs.get(address);
-        if (content === null) continue;
         const key = archiveKey(source, address);
-        await archive.put(key, content);
+        const content = blobs.get(address);
+        if (content !== null) await archive.put(key, content);
+        // Also where it was gone before: an earlier process may have died between its copy and this.
         if (!blobs.has(address)) await archive.delete([key]);
       }
     },

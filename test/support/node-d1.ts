@@ -23,6 +23,11 @@ export function createNodeD1(): NodeD1 {
     .toSorted()) {
     sqlite.exec(readFileSync(join(MIGRATIONS, file), "utf8"));
   }
+  return nodeD1(sqlite);
+}
+
+/** Over a database that has its tables. */
+export function nodeD1(sqlite: DatabaseSync): NodeD1 {
   let executed = 0;
   const run = (query: string, params: readonly unknown[]) => {
     executed += 1;

@@ -231,6 +231,19 @@ describe("a store that is away", () => {
     expect(await thread.ask("more")).toMatchObject({ status: "completed" });
   });
 
+  it("[H31] goes on at the next start where its alarm is lost", async () => {
+    const { thread, stored } = start("forgotten", talkative());
+    await thread.ask("hi");
+    vectors.failures = 1;
+    expect(await erase(thread)).toMatchObject({ status: 202 });
+    await stored.within(async ({ storage }) => {
+      storage.sql.exec("DELETE FROM cf_agents_jobs");
+      await storage.deleteAlarm();
+    });
+    await abortAllDurableObjects();
+    expect(countOf(await done(thread), "log_payloads")).toBeGreaterThan(0);
+  });
+
   it("[H34] no content goes before the archive, which the outbox must tell, has been told", async () => {
     let isAway = true;
     const archive = {

@@ -53,10 +53,10 @@ export class ErasureWork {
     this.#eraseLog(open);
     this.#eraseObject(open);
     await this.#wipe(open);
-    // A call that was closed may have told its result meanwhile; then all of this is due for that event too.
+    // A call that was closed may have told its result meanwhile; then all of this is due for that event too, also outside,
+    // where the outbox takes a copy of it.
     if (!this.#slices(open, open.seq).next().done) {
-      const { done, ...rest } = this.#progress(open);
-      this.#save(open, { ...rest, done: done.filter((store) => store !== LOG), wiped: null });
+      this.#save(open, { ...this.#progress(open), done: [], wiped: null });
       return true;
     }
     this.#complete(open);
