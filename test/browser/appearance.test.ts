@@ -1,31 +1,10 @@
 /** The page in Chromium: wide and narrow, light and dark, by keyboard, and for those who do not see it. */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { describe, expect, it } from "vitest";
-import { NARROW, WIDE, type Tab } from "../support/browser.ts";
+import { NARROW, type Tab } from "../support/browser.ts";
+import { expectSound, VIEWS, violations } from "../support/page-checks.ts";
 import { usePage } from "../support/page-suite.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const VIEWS = [
-  { name: "wide and light", viewport: WIDE, colorScheme: "light" },
-  { name: "wide and dark", viewport: WIDE, colorScheme: "dark" },
-  { name: "narrow and light", viewport: NARROW, colorScheme: "light" },
-  { name: "narrow and dark", viewport: NARROW, colorScheme: "dark" },
-] as const;
-
 const suite = usePage();
-
-/** Every rule of WCAG 2 A and AA and of good practice that axe can decide, as `rule: selector`. */
-async function violations({ page }: Tab): Promise<unknown> {
-  await page.evaluate(AXE);
-  return page.evaluate(
-    `axe.run().then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" "))))`,
-  );
-}
-
-/** Neither the page nor anything on it is wider than the screen. */
-const overflow = ({ page }: Tab): Promise<unknown> =>
-  page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 
 describe.each(VIEWS)("$name", ({ viewport, colorScheme }) => {
   async function openIn(path?: string): Promise<Tab> {
@@ -38,8 +17,7 @@ describe.each(VIEWS)("$name", ({ viewport, colorScheme }) => {
   it("[W10] the start screen fits and is accessible", async () => {
     const tab = await openIn("#/analyst");
     await tab.page.getByText("Try one of these").waitFor();
-    expect(await violations(tab)).toEqual([]);
-    expect(await overflow(tab)).toBe(0);
+    await expectSound(tab);
   });
 
   it("[W10] a conversation with a table, an approval and its files fits and is accessible", async () => {
@@ -49,14 +27,12 @@ describe.each(VIEWS)("$name", ({ viewport, colorScheme }) => {
     await tab.say("mails ada");
     await tab.page.getByRole("button", { name: "Approve" }).waitFor();
     await tab.page.getByText("1 call needs your approval.").waitFor();
-    expect(await violations(tab)).toEqual([]);
-    expect(await overflow(tab)).toBe(0);
+    await expectSound(tab);
     await tab.page.getByRole("button", { name: "Approve" }).click();
     await tab.answers.getByText("Results:").waitFor();
     await tab.page.getByRole("button", { name: /^Files/ }).click();
     await tab.page.locator(".file-path", { hasText: "outbox/" }).waitFor();
-    expect(await violations(tab)).toEqual([]);
-    expect(await overflow(tab)).toBe(0);
+    await expectSound(tab);
   });
 });
 
@@ -66,10 +42,6 @@ describe.each(VIEWS)("$name, the record", ({ viewport, colorScheme }) => {
     const { page } = tab;
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme });
-    const check = async (): Promise<void> => {
-      expect(await violations(tab)).toEqual([]);
-      expect(await overflow(tab)).toBe(0);
-    };
     await tab.say("plan");
     await tab.settled();
     await page.locator("details.plan summary").click();
@@ -79,18 +51,18 @@ describe.each(VIEWS)("$name, the record", ({ viewport, colorScheme }) => {
       .first()
       .click();
     await page.getByText("Do what the message says.", { exact: true }).first().waitFor();
-    await check();
+    await expectSound(tab);
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Record" }).click();
     await page.getByRole("button", { name: "Verify the record" }).click();
     await page.getByText("The record holds.").waitFor();
-    await check();
+    await expectSound(tab);
     await page.goto(`${suite.server.url}/#spend`);
     await page.getByRole("table").or(page.getByText("Nothing was spent")).waitFor();
-    await check();
+    await expectSound(tab);
     await page.goto(`${suite.server.url}/#approvals`);
     await page.getByRole("heading", { name: "Waiting for you" }).waitFor();
-    await check();
+    await expectSound(tab);
   });
 });
 

@@ -1,11 +1,10 @@
 /** The page in Chromium: what may be spent, a run at a budget's limit, and a conversation that is erased. */
-import { mkdirSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { Tab } from "../support/browser.ts";
+import { expectSoundInCorners } from "../support/page-checks.ts";
 import { usePage } from "../support/page-suite.ts";
 
 const suite = usePage();
-const SHOTS = process.env["SHOTS"];
 
 /** As the key of the deployment, which may do everything here. */
 async function call(method: string, path: string, body?: object): Promise<void> {
@@ -29,12 +28,6 @@ const putBudget = (id: string, limit: number, more: object = {}): Promise<void> 
     ...more,
   });
 
-async function shot({ page }: Tab, name: string): Promise<void> {
-  if (SHOTS === undefined) return;
-  mkdirSync(SHOTS, { recursive: true });
-  await page.screenshot({ path: `${SHOTS}/${name}.png` });
-}
-
 const operator = (path = "#/obeys"): Promise<Tab> =>
   Tab.openAsOperator(suite.browser.context, suite.server, path);
 const budgets = ({ page }: Tab) => page.getByRole("link", { name: "Budgets" });
@@ -54,7 +47,6 @@ describe("budgets", () => {
     await budgets(tab).focus();
     await page.keyboard.press("Enter");
     await page.getByText("No budget is set").waitFor();
-    await shot(tab, "budgets-empty");
     await putBudget("team-day", 2_500_000);
     await putBudget("calls", 40, { unit: "steps", period: "total", atLimit: "ask" });
     await page.route("**/v1/budgets", (route) => route.abort(), { times: 2 });
@@ -70,15 +62,7 @@ describe("budgets", () => {
       .first()
       .waitFor();
     expect(await card.getByRole("img").getAttribute("aria-label")).toBe("0 percent spent");
-    await shot(tab, "budgets");
-    for (const width of [375, 1_280]) {
-      await page.setViewportSize({ width, height: 800 });
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(
-        width,
-      );
-    }
-    await page.setViewportSize({ width: 375, height: 800 });
-    await shot(tab, "budgets-narrow");
+    await expectSoundInCorners(tab);
   });
 
   it("[W18] a run at its limit says so; who may operate grants more, by keyboard, and it goes on", async () => {
@@ -88,13 +72,11 @@ describe("budgets", () => {
     await user.page.getByText(/^The budget tight has no room.*Ask an operator/).waitFor();
     expect(await user.page.getByRole("button", { name: "Approve" }).count()).toBe(0);
     expect(await budgets(user).count()).toBe(0);
-    await shot(user, "budget-waits");
     const tab = await operator(new URL(user.page.url()).hash);
     const { page } = tab;
     const card = page.getByRole("region", { name: /May it spend more of the budget tight/ });
     await card.getByText("a yes grants").waitFor();
-    await page.getByText("A budget is at its limit.").waitFor();
-    await shot(tab, "budget-asks");
+    await expectSoundInCorners(tab);
     await page.getByRole("link", { name: /Waiting for you/ }).waitFor();
     await card.getByRole("button", { name: "Approve" }).focus();
     await page.keyboard.press("Enter");
@@ -105,7 +87,7 @@ describe("budgets", () => {
     await budgets(tab).click();
     const shown = page.getByRole("region", { name: /^tight/ });
     await shown.getByText("Granted on top").waitFor();
-    await shot(tab, "budget-granted");
+    await expectSoundInCorners(tab);
   });
 });
 
@@ -121,7 +103,7 @@ describe("erasure", () => {
     await begin.focus();
     await page.keyboard.press("Enter");
     await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("Keep it");
-    await shot(tab, "erase-asked");
+    await expectSoundInCorners(tab);
     await page.keyboard.press("Escape");
     await expect
       .poll(() => page.evaluate("document.activeElement.textContent"))
@@ -132,7 +114,7 @@ describe("erasure", () => {
     await panel.getByText(/^Erased: \d+ items in \d+ stores/).waitFor();
     await page.getByText("canary-in-the-page").first().waitFor({ state: "detached" });
     await page.getByText("Erased", { exact: true }).waitFor();
-    await shot(tab, "erased");
+    await expectSoundInCorners(tab);
     await page.reload();
     await page.getByRole("button", { name: "Record" }).waitFor();
     expect(await page.getByText("canary-in-the-page").count()).toBe(0);

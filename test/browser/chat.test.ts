@@ -1,6 +1,7 @@
 /** The page in Chromium: signing in, talking, files, reloads, tabs. */
 import { describe, expect, it } from "vitest";
 import type { Tab } from "../support/browser.ts";
+import { expectSoundInCorners } from "../support/page-checks.ts";
 import { usePage } from "../support/page-suite.ts";
 
 const CSV = "city,people\nHamburg,3\nLisbon,5\nPorto,2\n";
@@ -35,7 +36,7 @@ describe("signing in", () => {
     await page.goto(suite.server.url);
     await page.getByLabel("API key or user token").fill("hf_wrong");
     await page.getByRole("button", { name: "Open" }).click();
-    await page.getByRole("alert").getByText("not valid any more").waitFor();
+    await page.getByRole("alert").getByText("not valid, or has expired").waitFor();
     expect(await page.getByText("npm run link").isVisible()).toBe(true);
     await page.getByLabel("API key or user token").fill(suite.server.key);
     await page.keyboard.press("Enter");
@@ -175,7 +176,7 @@ describe("branches", () => {
     expect(await page.getByText("two", { exact: true }).count()).toBe(0);
   });
 
-  it("[W6] answers again, and clears; both leave the old line as a branch", async () => {
+  it("[W6][W10] answers again, and clears; both leave the old line as a branch", async () => {
     const tab = await suite.open();
     const { page } = tab;
     await tab.say("say one");
@@ -186,6 +187,7 @@ describe("branches", () => {
     await page.getByRole("button", { name: "Clear the conversation" }).click();
     await page.getByText("Nothing is in the memory").waitFor();
     await expect.poll(() => page.getByLabel("Branch").locator("option").count()).toBe(3);
+    await expectSoundInCorners(tab);
   });
 });
 

@@ -17,7 +17,7 @@ const FLAGS = [
   "--disable-sync",
 ];
 export const WIDE = { width: 1280, height: 900 };
-export const NARROW = { width: 375, height: 800 };
+export const NARROW = { width: 360, height: 800 };
 
 export interface Browser {
   readonly context: BrowserContext;

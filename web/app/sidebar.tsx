@@ -142,6 +142,7 @@ function ThreadLink(props: { readonly item: ThreadItem; readonly current: boolea
         className="thread-link"
         href={routeTo(item.agent, item.thread)}
         aria-current={current ? "page" : undefined}
+        title={item.title ?? undefined}
       >
         <span className="thread-title">{item.title ?? "Untitled"}</span>
         <span className="thread-meta">

@@ -24,7 +24,8 @@ export function SignIn({ refused, onSubmit }: Props): ReactNode {
           <p className="notice notice-warn" role="alert">
             <Icon name="alert" />
             <span>
-              That key or link is not valid any more. Links of <code>npm start</code> last one hour.
+              That key or link is not valid, or has expired. Links of <code>npm start</code> last
+              one hour.
             </span>
           </p>
         )}

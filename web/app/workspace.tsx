@@ -64,12 +64,15 @@ export function Workspace({ api, onSignOut }: Props): ReactNode {
       />
       {route.view === "spend" && <SpendView api={api} onOpenSidebar={openSidebar} />}
       {route.view === "budgets" && <BudgetsView api={api} onOpenSidebar={openSidebar} />}
-      {route.view === "approvals" && <InboxView inbox={inbox} onOpenSidebar={openSidebar} />}
+      {route.view === "approvals" && (
+        <InboxView inbox={inbox} threads={threads.items} onOpenSidebar={openSidebar} />
+      )}
       {route.view === null && place === null && (
         <Start
           api={api}
           agents={agents}
           agent={agent}
+          unknown={known ? null : route.agent}
           onOpenSidebar={openSidebar}
           onCreated={threads.reload}
         />

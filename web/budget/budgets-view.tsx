@@ -65,18 +65,19 @@ const AT_LIMIT = {
 const PERIODS = { day: "a day (UTC)", month: "a month (UTC)", total: "in all" } as const;
 
 function BudgetCard({ budget }: { readonly budget: Budget }): ReactNode {
-  const { budgetId, unit, limit, raised, spent, leased, left, period, status, atLimit } = budget;
+  const { budgetId, unit, limit, raised, spent, leased, left, period, atLimit } = budget;
+  const status = toStatus(budget);
   const say = (value: number): string => formatAmount(value, unit);
   const problem = STATUS[status];
   const { resetsAt } = budget.window;
   return (
     <section className="explained-part" aria-labelledby={`budget-${budgetId}`}>
-      <h3 id={`budget-${budgetId}`} className="budget-title">
+      <h2 id={`budget-${budgetId}`} className="budget-title">
         {budgetId}
         <span className="explained-cost">
           {say(limit)} {PERIODS[period]}, {toScope(budget)}
         </span>
-      </h3>
+      </h2>
       <Meter budget={budget} />
       <dl className="facts">
         <dt>Spent</dt>
@@ -116,7 +117,7 @@ function Meter({ budget }: { readonly budget: Budget }): ReactNode {
   const part = (value: number): number => Math.min(100, (100 * value) / whole);
   return (
     <svg
-      className="budget-meter"
+      className={`budget-meter is-${toStatus(budget)}`}
       viewBox="0 0 100 3"
       preserveAspectRatio="none"
       role="img"
@@ -126,6 +127,11 @@ function Meter({ budget }: { readonly budget: Budget }): ReactNode {
       <rect className="is-spent" width={part(spent)} height="3" />
     </svg>
   );
+}
+
+/** With nothing left it is at its limit, also where nobody has run into it since. */
+function toStatus({ status, left }: Budget): Budget["status"] {
+  return status === "warned" && left <= 0 ? "exhausted" : status;
 }
 
 function toScope({ scope }: Budget): string {

@@ -22,7 +22,11 @@ interface Props {
 }
 
 export function ExplainPanel({ api, place, run, known, onClose }: Props): ReactNode {
-  const { explanation, error, loading, more, reload } = useExplanation(api, place, run);
+  const { explanation, error, loading, more, reload } = useExplanation(api, {
+    place,
+    run,
+    status: known?.status ?? null,
+  });
   return (
     <SidePanel title="Explanation" closeLabel="Close the explanation" wide onClose={onClose}>
       <div className="side-body" role="region" aria-label="Steps of the run" tabIndex={0}>

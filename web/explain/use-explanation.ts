@@ -13,7 +13,14 @@ export interface LoadedExplanation {
   readonly reload: () => void;
 }
 
-export function useExplanation(api: Api, place: Place, run: string): LoadedExplanation {
+interface Wanted {
+  readonly place: Place;
+  readonly run: string;
+  /** How far the run is, as the page knows it: it is read again when that changes. */
+  readonly status: string | null;
+}
+
+export function useExplanation(api: Api, { place, run, status }: Wanted): LoadedExplanation {
   const [explanation, setExplanation] = useState<Explanation | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [loading, setLoading] = useState(false);
@@ -37,7 +44,7 @@ export function useExplanation(api: Api, place: Place, run: string): LoadedExpla
     [api, place, run],
   );
   const reload = useCallback(() => void load(null), [load]);
-  useEffect(reload, [reload]);
+  useEffect(reload, [reload, status]);
   return { explanation, error, loading, more: () => void load(explanation), reload };
 }
 

@@ -87,9 +87,7 @@ function FileRow(props: {
   return (
     <li className="file-row">
       <div className="grow">
-        <div className="file-path" title={file.path}>
-          {file.path}
-        </div>
+        <div className="file-path">{file.path}</div>
         <div className="muted small">
           {formatBytes(file.bytes)} · {formatAgo(file.updatedAt)}
         </div>

@@ -1,6 +1,6 @@
 /** Everything that waits for a decision. Each entry leads to its conversation, where what would run is shown (W8). */
 import type { ReactNode } from "react";
-import type { InboxItem } from "#client/types.ts";
+import type { InboxItem, ThreadItem } from "#client/types.ts";
 import { formatAgo, formatTime } from "../app/format.ts";
 import { Icon } from "../app/icon.tsx";
 import { Notice } from "../app/notice.tsx";
@@ -10,10 +10,12 @@ import type { Inbox } from "./use-inbox.ts";
 
 interface Props {
   readonly inbox: Inbox;
+  /** Those that are listed: entries of one agent are told apart by their titles. */
+  readonly threads: readonly ThreadItem[] | null;
   readonly onOpenSidebar: () => void;
 }
 
-export function InboxView({ inbox, onOpenSidebar }: Props): ReactNode {
+export function InboxView({ inbox, threads, onOpenSidebar }: Props): ReactNode {
   const { items, hasMore, error, reload } = inbox;
   return (
     <PageView title="Waiting for you" onOpenSidebar={onOpenSidebar}>
@@ -34,7 +36,7 @@ export function InboxView({ inbox, onOpenSidebar }: Props): ReactNode {
       <ul className="inbox">
         {items?.map((item) => (
           <li key={item.approval}>
-            <Entry item={item} />
+            <Entry item={item} title={toTitle(item, threads)} />
           </li>
         ))}
       </ul>
@@ -43,7 +45,15 @@ export function InboxView({ inbox, onOpenSidebar }: Props): ReactNode {
   );
 }
 
-function Entry({ item }: { readonly item: InboxItem }): ReactNode {
+function toTitle(item: InboxItem, threads: Props["threads"]): string | null {
+  const known = threads?.find(
+    ({ agent, thread }) => agent === item.agent && thread === item.thread,
+  );
+  return known?.title ?? null;
+}
+
+function Entry(props: { readonly item: InboxItem; readonly title: string | null }): ReactNode {
+  const { item, title } = props;
   const { agent, thread, kind, tool, requestedAt, expiresAt } = item;
   return (
     <a className="inbox-entry" href={routeTo(agent, thread)}>
@@ -62,6 +72,7 @@ function Entry({ item }: { readonly item: InboxItem }): ReactNode {
             </>
           )}
         </span>
+        {title !== null && <span className="inbox-title">{title}</span>}
         <span className="thread-meta">
           {formatAgo(requestedAt)} · open until {formatTime(expiresAt)}
         </span>

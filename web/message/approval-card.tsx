@@ -41,7 +41,11 @@ export function ApprovalCard({ approval, tool, onDecide }: Props): ReactNode {
           )}
         </span>
       </h2>
-      <Fields value={approval.budget === null ? approval.args : toBudgetFields(approval.budget)} />
+      {approval.budget === null ? (
+        <Fields value={approval.args} />
+      ) : (
+        <Fields value={toBudgetFields(approval.budget)} said />
+      )}
       <label className="ask-comment">
         <span className="small muted">
           Comment {approval.budget === null && "(the agent reads it if you deny)"}

@@ -8,10 +8,10 @@ export function toBudgetFields({ stop, amount }: Asked): { readonly [name: strin
   const { unit, limit, raised = 0, spent, leased, needed, resetsAt } = stop;
   const say = (value: number): string => formatAmount(value, unit);
   return {
-    limit: raised === 0 ? say(limit) : `${say(limit)}, and ${say(raised)} granted before`,
-    spent: say(spent),
-    ...(leased === 0 ? {} : { "held by other runs": say(leased) }),
-    "next call at most": say(needed),
-    "a yes grants": `${say(amount)} more, once${resetsAt === null ? "" : `, until ${formatTime(resetsAt)}`}`,
+    Limit: raised === 0 ? say(limit) : `${say(limit)}, and ${say(raised)} granted before`,
+    Spent: say(spent),
+    ...(leased === 0 ? {} : { "Held by other runs": say(leased) }),
+    "Next call at most": say(needed),
+    "A yes grants": `${say(amount)} more, once${resetsAt === null ? "" : `, until ${formatTime(resetsAt)}`}`,
   };
 }

@@ -11,13 +11,18 @@ export function JsonView({ value }: { readonly value: unknown }): ReactNode {
 }
 
 /** An object's members one by one, so that long texts are read as what they are and not as escaped JSON. */
-export function Fields({ value }: { readonly value: unknown }): ReactNode {
+export function Fields(props: {
+  readonly value: unknown;
+  /** Names are words for people, and no names of arguments. */
+  readonly said?: boolean;
+}): ReactNode {
+  const { value, said = false } = props;
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return <JsonView value={value} />;
   const entries = Object.entries(value);
   if (entries.length === 0) return <p className="muted small">No arguments.</p>;
   return (
-    <dl className="fields">
+    <dl className={said ? "fields fields-said" : "fields"}>
       {entries.map(([name, member]) => (
         <div key={name}>
           <dt>{name}</dt>

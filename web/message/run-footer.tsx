@@ -19,31 +19,39 @@ export function RunFooter(props: {
         {run.status === "waiting" && <span>Waiting for you</span>}
         <span data-testid="run-cost">{formatKnownCost(run)}</span>
         {run.recoveryMicros > 0 && <span>of it {formatCost(run.recoveryMicros)} for recovery</span>}
-        {run.estimatedMicros > 0 && <span>of it {formatCost(run.estimatedMicros)} estimated</span>}
+        {run.estimatedMicros > 0 && <span>{toEstimate(run)}</span>}
         <span>{plural(run.tokens, "token")}</span>
         {run.steps > 0 && <span>{plural(run.steps, "step")}</span>}
         {run.endedAt !== null && <span>{formatDuration(run.endedAt - run.createdAt)}</span>}
-        {run.steps > 0 && (
-          <button
-            type="button"
-            className="text-button run-explain"
-            id={`explain-${run.runId}`}
-            onClick={() => onExplain(run.runId)}
-          >
-            Explain
-          </button>
-        )}
-        {onRegenerate !== null && (
-          <IconButton
-            icon="again"
-            label="Answer again"
-            className="run-again"
-            onClick={onRegenerate}
-          />
-        )}
+        <div className="run-actions">
+          {(run.steps > 0 || run.endedAt !== null) && (
+            <button
+              type="button"
+              className="text-button run-explain"
+              id={`explain-${run.runId}`}
+              onClick={() => onExplain(run.runId)}
+            >
+              Explain
+            </button>
+          )}
+          {onRegenerate !== null && (
+            <IconButton
+              icon="again"
+              label="Answer again"
+              className="run-again"
+              onClick={onRegenerate}
+            />
+          )}
+        </div>
       </footer>
     </>
   );
+}
+
+function toEstimate({ costMicros, estimatedMicros }: Run): string {
+  return estimatedMicros === costMicros
+    ? "estimated"
+    : `of it ${formatCost(estimatedMicros)} estimated`;
 }
 
 /** Only what is not the normal course of things. */

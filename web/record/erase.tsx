@@ -1,7 +1,8 @@
 /** Forgets what was said here (H30). Asked twice, because nothing brings it back; shown to who may. */
-import { useEffect, useRef, useState, type ReactNode } from "react";
+import { Fragment, useEffect, useRef, useState, type ReactNode } from "react";
 import type { Erasure } from "#client/types.ts";
 import { plural } from "../app/format.ts";
+import { Icon } from "../app/icon.tsx";
 
 interface Props {
   /** Null where it was refused: the page says why. */
@@ -48,32 +49,37 @@ export function Erase({ onErase }: Props): ReactNode {
         </>
       ) : (
         <div
-          className="row"
+          className="explained-notes"
           role="group"
-          aria-label="Really erase?"
+          aria-labelledby="erase-asked"
           onKeyDown={(event) => {
             if (event.key !== "Escape") return;
             event.stopPropagation();
             cancel();
           }}
         >
-          <button
-            ref={keep}
-            type="button"
-            className="button button-small"
-            disabled={phase === "sent"}
-            onClick={cancel}
-          >
-            Keep it
-          </button>
-          <button
-            type="button"
-            className="button button-small button-danger"
-            disabled={phase === "sent"}
-            onClick={() => void erase()}
-          >
-            Erase for good
-          </button>
+          <p id="erase-asked" className="small">
+            <strong>Erase this conversation and its files?</strong> Nothing brings them back.
+          </p>
+          <div className="row">
+            <button
+              ref={keep}
+              type="button"
+              className="button button-small"
+              disabled={phase === "sent"}
+              onClick={cancel}
+            >
+              Keep it
+            </button>
+            <button
+              type="button"
+              className="button button-small button-danger"
+              disabled={phase === "sent"}
+              onClick={() => void erase()}
+            >
+              {phase === "sent" ? "Erasing …" : "Erase for good"}
+            </button>
+          </div>
         </div>
       )}
     </section>
@@ -81,13 +87,31 @@ export function Erase({ onErase }: Props): ReactNode {
 }
 
 function Receipt({ receipt }: { readonly receipt: Erasure }): ReactNode {
-  const { status, stores } = receipt;
+  const { erasureId, status, stores } = receipt;
   const count = stores.reduce((sum, store) => sum + store.count, 0);
   return (
-    <p className="small" role="status">
-      {status === "done"
-        ? `Erased: ${plural(count, "item")} in ${plural(stores.length, "store")}.`
-        : "It is being erased, and goes on by itself until every store has answered."}
-    </p>
+    <div role="status">
+      <p className="mark mark-good">
+        <Icon name="check" />
+        {status === "done"
+          ? `Erased: ${plural(count, "item")} in ${plural(stores.length, "store")}.`
+          : "It is being erased, and goes on by itself until every store has answered."}
+      </p>
+      <details className="fold">
+        <summary>The receipt</summary>
+        <dl className="facts">
+          <dt>Id</dt>
+          <dd>
+            <code>{erasureId}</code>
+          </dd>
+          {stores.map(({ store, count: erased }) => (
+            <Fragment key={store}>
+              <dt>{store.replaceAll("_", " ")}</dt>
+              <dd>{erased}</dd>
+            </Fragment>
+          ))}
+        </dl>
+      </details>
+    </div>
   );
 }

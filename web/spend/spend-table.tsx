@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { SpendItem } from "#client/types.ts";
 import type { SpendGroup } from "../api/types.ts";
-import { formatCost, formatKnownCost, sumCosts, type Cost } from "../app/format.ts";
+import { formatCost, formatKnownCost, plural, sumCosts, type Cost } from "../app/format.ts";
 
 const HEADS = { day: "Day", agent: "Agent", model: "Model", tool: "Tool", user: "Owner" } as const;
 /** What was not spent on one of these. */
@@ -84,11 +84,25 @@ function Numbers(props: {
   const { cost, total, calls, tokens } = props;
   return (
     <>
-      <td>{formatKnownCost(cost)}</td>
+      <td>
+        <CostOf cost={cost} />
+      </td>
       {total.recoveryMicros > 0 && <td>{toPart(cost.recoveryMicros)}</td>}
       {total.estimatedMicros > 0 && <td>{toPart(cost.estimatedMicros)}</td>}
       <td>{calls.toLocaleString("en")}</td>
       <td>{tokens.toLocaleString("en")}</td>
+    </>
+  );
+}
+
+/** In two lines where some of it is unknown: a column has no room for a sentence. */
+function CostOf({ cost }: { readonly cost: Cost }): ReactNode {
+  const { costMicros, unpriced } = cost;
+  if (unpriced === 0 || costMicros === null || costMicros === 0) return formatKnownCost(cost);
+  return (
+    <>
+      {formatCost(costMicros)}
+      <span className="spend-unknown">+ {plural(unpriced, "call")} of unknown price</span>
     </>
   );
 }

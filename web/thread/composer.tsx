@@ -9,6 +9,8 @@ import { Notice } from "../app/notice.tsx";
 
 interface Props {
   readonly placeholder: string;
+  /** Said before how a message is sent. */
+  readonly hint?: string;
   readonly state: "idle" | "sending" | "working" | "waiting" | "closed";
   readonly error: string | null;
   readonly onSend: (text: string, delivery: Delivery) => void;
@@ -25,7 +27,8 @@ const DELIVERIES: readonly (readonly [Delivery, string])[] = [
 ];
 
 export function Composer(props: Props): ReactNode {
-  const { placeholder, state, error, onSend, onFiles, onStop, onEditLast, onDismissError } = props;
+  const { placeholder, hint, state, error, onSend, onFiles, onStop, onEditLast, onDismissError } =
+    props;
   const [text, setText] = useState("");
   const [delivery, setDelivery] = useState<Delivery>("queue");
   const field = useGrowingField(text);
@@ -67,7 +70,7 @@ export function Composer(props: Props): ReactNode {
           <FileButton onFiles={onFiles} />
           {live && text.trim() !== "" && <DeliveryPicker value={delivery} onChange={setDelivery} />}
           <span className="grow" />
-          <span className="composer-hint">Enter to send, Shift+Enter for a new line</span>
+          <span className="composer-hint">{hint} Enter to send, Shift+Enter for a new line</span>
           {live && (
             <button type="button" className="button button-stop" onClick={onStop}>
               <Icon name="stop" /> Stop

@@ -146,9 +146,7 @@ export function Conversation({
           open={isWaiting ? open : []}
           onDecide={canOperate ? (id, decision) => ask(api.decide(place, id, decision)) : null}
         />
-        <WaitingNotice
-          open={isWaiting ? open.filter(({ kind }) => canOperate || kind !== "budget") : []}
-        />
+        <WaitingNotice open={isWaiting ? open.filter(({ kind }) => kind !== "budget") : []} />
         <Composer
           placeholder={toPlaceholder({ agent: agent.name, isHalted: halted !== null, isWaiting })}
           state={
@@ -218,7 +216,7 @@ function toPlaceholder(known: {
   readonly isHalted: boolean;
   readonly isWaiting: boolean;
 }): string {
-  if (known.isHalted) return "Halted: messages are taken again when it is resumed";
+  if (known.isHalted) return "Halted until it is resumed";
   return known.isWaiting ? "It waits for you, above" : `Message ${known.agent}`;
 }
 

@@ -4,6 +4,7 @@ import type { Api } from "../api/api.ts";
 import { toMessage } from "../api/to-message.ts";
 import type { Agent } from "#client/types.ts";
 import { IconButton } from "../app/icon.tsx";
+import { Notice } from "../app/notice.tsx";
 import { goTo, routeTo } from "../app/route.ts";
 import { DropZone } from "../files/drop-zone.tsx";
 import { Composer } from "./composer.tsx";
@@ -15,6 +16,8 @@ interface Props {
   readonly api: Api;
   readonly agents: readonly Agent[];
   readonly agent: Agent;
+  /** The name in the address, where no agent here has it. */
+  readonly unknown: string | null;
   readonly onOpenSidebar: () => void;
   readonly onCreated: () => void;
 }
@@ -24,7 +27,8 @@ interface Beginning {
   readonly files: readonly { readonly path: string; readonly content: Blob }[];
 }
 
-export function Start({ api, agents, agent, onOpenSidebar, onCreated }: Props): ReactNode {
+export function Start(props: Props): ReactNode {
+  const { api, agents, agent, unknown, onOpenSidebar, onCreated } = props;
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
 
@@ -66,6 +70,12 @@ export function Start({ api, agents, agent, onOpenSidebar, onCreated }: Props): 
         </header>
         <div className="start">
           <div className="start-inner">
+            {unknown !== null && (
+              <Notice
+                kind="warn"
+                text={`This server has no agent “${unknown}”. Choose one of these.`}
+              />
+            )}
             <h2>Choose an agent</h2>
             <AgentPicker agents={agents} chosen={agent.name} />
             <EmbeddedNotice agent={agent} />
@@ -90,7 +100,8 @@ export function Start({ api, agents, agent, onOpenSidebar, onCreated }: Props): 
           </div>
         </div>
         <Composer
-          placeholder={`Message ${agent.name}, or drop files anywhere`}
+          placeholder={`Message ${agent.name}`}
+          hint="Drop files anywhere."
           state={busy ? "sending" : "idle"}
           error={error}
           onSend={(text) => void begin({ title: text, text, files: [] })}

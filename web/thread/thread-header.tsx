@@ -22,7 +22,7 @@ interface Props {
 
 export function ThreadHeader(props: Props): ReactNode {
   const { agent, data, busy, panel } = props;
-  const title = data?.thread.title ?? "Conversation";
+  const title = data === null ? "Conversation" : (data.thread.title ?? "Untitled");
   const files = data?.files.length ?? 0;
   return (
     <header className="bar">
@@ -88,7 +88,8 @@ function ThreadCost({ data }: { readonly data: ThreadData }): ReactNode {
   return (
     <span data-testid="thread-cost">
       {" "}
-      · {plural(data.runs.length, "run")}, {formatKnownCost(cost)}
+      · <span className="bar-model">{plural(data.runs.length, "run")}, </span>
+      {formatKnownCost(cost)}
       <span className="bar-model">, {plural(tokens, "token")}</span>
     </span>
   );

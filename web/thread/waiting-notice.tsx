@@ -7,10 +7,8 @@ export function WaitingNotice({ open }: { readonly open: readonly Approval[] }):
   const [first] = open;
   if (first === undefined) return null;
   const questions = open.filter(({ kind }) => kind === "question").length;
-  const budgets = open.filter(({ kind }) => kind === "budget").length;
-  const calls = open.length - questions - budgets;
+  const calls = open.length - questions;
   const said = [
-    ...(budgets === 0 ? [] : ["A budget is at its limit"]),
     ...(calls === 0
       ? []
       : [calls === 1 ? "1 call needs your approval" : `${calls} calls need your approval`]),
