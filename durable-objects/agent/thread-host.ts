@@ -8,14 +8,9 @@
 import type { SpendCheck } from "#ports/spend.ts";
 import { CachedPromotedAgents } from "#adapters/agent-versions/cached-promoted-agents.ts";
 import { SqliteCommandStore } from "#adapters/command-store/sqlite-command-store.ts";
-import {
-  ApprovalsProjection,
-  ApprovalsReader,
-} from "#adapters/projections/approvals-projection.ts";
-import { ErasuresProjection, ErasuresReader } from "#adapters/projections/erasures-projection.ts";
-import { FilesProjection } from "#adapters/projections/files-projection.ts";
+import { ApprovalsReader } from "#adapters/projections/approvals-projection.ts";
+import { ErasuresReader } from "#adapters/projections/erasures-projection.ts";
 import { RunsReader } from "#adapters/projections/runs-reader.ts";
-import { RunsProjection } from "#adapters/projections/runs-projection.ts";
 import { SqliteStreamBlocks } from "#adapters/stream-blocks/sqlite-stream-blocks.ts";
 import type { ObjectStorage } from "#adapters/sql/object-sqlite.ts";
 import { SqliteWorkspace } from "#adapters/workspace/sqlite-workspace.ts";
@@ -61,6 +56,7 @@ import { checkSpend, spendConsumer } from "./outbox-spend.ts";
 import { ledgerConsumer } from "./leases.ts";
 import { WebhookQueue } from "./webhook-queue.ts";
 import { applyRetention, forgetPruned, isAtRest } from "./retention.ts";
+import { threadProjections } from "./thread-projections.ts";
 import { statusOf } from "./thread-reader.ts";
 import { replyWith, toFailure, UNAVAILABLE } from "./refusals.ts";
 
@@ -102,18 +98,13 @@ export class ThreadHost {
     this.prices = composition.prices(address.tenant);
     this.storage = openStorage(storage, composition.migrations);
     const { database, blobs, hasher } = this.storage;
-    this.runs = new RunsReader(database);
+    this.runs = new RunsReader(database, () => this.runtime.state.run);
     this.approvals = new ApprovalsReader(database);
     this.erasures = new ErasuresReader(database);
     this.log = openLog<ThreadEvents>(this.storage, {
       catalogue: composition.catalogue,
       defaults: { tenant: address.tenant, agent: address.agent, thread: address.thread },
-      projections: [
-        new RunsProjection(database),
-        new FilesProjection(database),
-        new ApprovalsProjection(database),
-        new ErasuresProjection(database),
-      ],
+      projections: threadProjections(database),
     });
     this.branches = new BranchHistory(this.log);
     this.workspace = new SqliteWorkspace({

@@ -54,3 +54,21 @@ export interface LeaseEvents {
     readonly budget: BudgetStop;
   };
 }
+
+/** What a run spent, in all. Integers; money in micro-dollars. */
+export interface RunTotals {
+  /** Model answers. */
+  readonly steps: number;
+  readonly costMicros: number;
+  /** Of it, for work done again after a crash. */
+  readonly recoveryMicros: number;
+  /** Of it, for calls whose usage nobody told. */
+  readonly estimatedMicros: number;
+  /** Model attempts whose price nobody knew. */
+  readonly unpriced: number;
+  readonly tokens: number;
+}
+/** Absent: a run that was cancelled before it began, or that an older build ended. */
+export interface RunEnd {
+  readonly totals?: RunTotals;
+}

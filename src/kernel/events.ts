@@ -16,7 +16,7 @@ import type {
   Usage,
 } from "#ports/model.ts";
 import type { ClientRequest, PlanItem, ToolEffect, ToolReport } from "#ports/tool.ts";
-import type { BudgetAsk, BudgetStop, LeaseEvents } from "./amounts.ts";
+import type { BudgetAsk, BudgetStop, LeaseEvents, RunEnd } from "./amounts.ts";
 import type { AgentManifest } from "./manifest.ts";
 import type { ScheduleEvents } from "./schedules.ts";
 import type { TokenUsage } from "./token-usage.ts";
@@ -357,20 +357,20 @@ export interface ThreadEvents extends LeaseEvents, ScheduleEvents {
     readonly kept: readonly KeptRun[];
   };
   readonly "run.cancel_requested": { readonly reason: string };
-  readonly "run.completed": {
+  readonly "run.completed": RunEnd & {
     readonly finish: RunFinish;
     readonly text: string;
     readonly output: Json;
     /** Of finish `loop_guard` (B4). */
     readonly loop?: LoopReport;
   };
-  readonly "run.failed": {
+  readonly "run.failed": RunEnd & {
     readonly reason: RunFailure;
     readonly message: string;
     /** With `budget_exceeded` and `price_unknown`. */
     readonly budget?: BudgetStop;
   };
-  readonly "run.cancelled": { readonly reason: string };
+  readonly "run.cancelled": RunEnd & { readonly reason: string };
 }
 
 export type ErasureTarget = "thread" | "run";

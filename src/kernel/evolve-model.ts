@@ -52,9 +52,9 @@ function closeAttempt(
     case "model.answered":
       return answered(state, run, event);
     case "model.failed":
-      return { ...state, run: failed(state, settle(run, event, event.payload?.settlement), event) };
+      return { ...state, run: failed(state, settle(run, event), event) };
     case "model.interrupted": {
-      const next = countRecovery(settle(run, event, event.payload?.settlement), event.header.epoch);
+      const next = countRecovery(settle(run, event), event.header.epoch);
       return {
         ...state,
         run: { ...next, attempts: run.attempts + 1, interrupted: true, phase: { type: "ready" } },
@@ -132,7 +132,7 @@ function answered(
   const { seq, step } = event.header;
   if (step !== run.step + 1) return corrupt("step_unexpected", event);
   const base: RunState = {
-    ...clearRecovery(settle(run, event, event.payload?.settlement)),
+    ...clearRecovery(settle(run, event)),
     step,
     attempts: 0,
     failures: 0,
@@ -278,16 +278,7 @@ function toFailure(code: ModelErrorCode): RunFailure {
 export function evolveUsage(state: ThreadState, event: EventOf<"usage.corrected">): ThreadState {
   const { run } = state;
   if (run === null || run.runId !== event.header.run || event.payload === null) return state;
-  const { before, after } = event.payload;
-  return {
-    ...state,
-    lease: correctLease(state.lease, event),
-    run: {
-      ...run,
-      costMicros: run.costMicros + (event.header.costMicros ?? 0),
-      tokens: run.tokens + after.settlement.tokens - before.settlement.tokens,
-    },
-  };
+  return { ...state, lease: correctLease(state.lease, event), run: settle(run, event) };
 }
 
 /** The round is over: results follow their calls in call order, then what waited for them (K7). */

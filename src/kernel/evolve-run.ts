@@ -1,12 +1,13 @@
 /** Inputs, pins and the life of a run (K3, K4, K18). */
 import { estimateTokens } from "./tokens.ts";
-import type { ThreadEvent, ThreadEvents } from "./events.ts";
+import type { ThreadEvent } from "./events.ts";
 import { freeSchedules } from "./schedules.ts";
 import type { AgentManifest } from "./manifest.ts";
 import { type EventOf, pushEntries, settlePlan } from "./evolve-window.ts";
 import { FRESH_LOOP } from "./loop-guard.ts";
 import { type CorruptionReason, LogCorruption } from "./log-corruption.ts";
 import { userText } from "./prompt-text.ts";
+import { addToTotals, NO_TOTALS } from "./run-totals.ts";
 import {
   pinOf,
   type QueuedInput,
@@ -143,8 +144,7 @@ function startRun(state: ThreadState, event: EventOf<"run.started">): ThreadStat
     truncatedAnswers: 0,
     unknownToolSteps: 0,
     callsPerTool: {},
-    costMicros: 0,
-    tokens: 0,
+    totals: NO_TOTALS,
     lastTextSeq: null,
     clock: { workedMs: 0, since: null },
     grant: null,
@@ -188,17 +188,9 @@ function asOwnRun(input: QueuedInput, run: RunState): QueuedInput {
   return { ...input, runId: `${run.runId.replace(CARRIED, "")}-s${input.seq}` };
 }
 
-export type Settled = ThreadEvents["tool.finished"]["settlement"];
-
-/** Adds what an outcome cost. An erased outcome keeps its cost in the header. */
-export function settle(
-  run: RunState,
-  event: ThreadEvent,
-  settlement: Settled | undefined,
-): RunState {
-  const costMicros = settlement?.costMicros ?? event.header.costMicros ?? 0;
-  const tokens = settlement?.tokens ?? 0;
-  return { ...run, costMicros: run.costMicros + costMicros, tokens: run.tokens + tokens };
+/** Adds what an outcome cost. */
+export function settle(run: RunState, event: ThreadEvent): RunState {
+  return { ...run, totals: addToTotals(run.totals, event) };
 }
 
 /** One interrupted attempt more; several closed by one wake count once, because they died together (K15). */

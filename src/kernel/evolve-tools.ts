@@ -29,8 +29,7 @@ export function evolveTool(
 ): ThreadState {
   if (event.type === "tool.late") return late(state, event);
   const run = requireLiveRun(state, event);
-  if (run.phase.type === "erased")
-    return inErasedRound(state, settle(run, event, undefined), event);
+  if (run.phase.type === "erased") return inErasedRound(state, settle(run, event), event);
   if (run.phase.type !== "tools") return corrupt("call_unknown", event);
   const call = run.phase.calls.find((item) => item.callId === event.header.call);
   if (call === undefined) return corrupt("call_unknown", event);
@@ -113,7 +112,7 @@ function finished(
   { call, event }: { readonly call: CallState; readonly event: Finished },
 ): ThreadState {
   const open = requireOpen(call, event);
-  const settled = settle(run, event, event.payload?.settlement);
+  const settled = settle(run, event);
   const status = event.payload?.result.status;
   const isProgress = status !== "unknown" && status !== "cancelled";
   const digest = event.payload === null ? null : digestResult(event.payload.result);

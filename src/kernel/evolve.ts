@@ -21,11 +21,12 @@ import { evolveContext, evolvePlan, type EventOf } from "./evolve-window.ts";
 import { FRESH_LOOP } from "./loop-guard.ts";
 import { LogCorruption } from "./log-corruption.ts";
 import { keepTime } from "./run-time.ts";
+import { NO_TOTALS } from "./run-totals.ts";
 import { dumpState, restoreState } from "./snapshot.ts";
 import type { Halt, ThreadState } from "./state.ts";
 
 /** Members of a live run that came later. */
-const FRESH_RUN = { grant: null, clock: { workedMs: 0, since: null } };
+const FRESH_RUN = { grant: null, clock: { workedMs: 0, since: null }, totals: NO_TOTALS };
 const INITIAL: ThreadState = {
   seq: 0,
   epoch: 0,
@@ -156,7 +157,7 @@ function toHalt({ seq, at, actor: by }: EventHeader, reason: string | null): Hal
 
 export const THREAD_FOLD: Fold<ThreadEvents, ThreadState> = {
   id: "thread",
-  version: 10,
+  version: 11,
   restorable: 7,
   initial: () => INITIAL,
   evolve,

@@ -236,21 +236,21 @@ function overCap(
   reserved: Reservation,
 ): ThreadDraft | null {
   const { limits } = manifest;
-  if (limits.maxTokens !== null && run.tokens + reserved.tokens > limits.maxTokens) {
+  if (limits.maxTokens !== null && run.totals.tokens + reserved.tokens > limits.maxTokens) {
     return failed(
       run,
       "token_cap",
-      `${run.tokens} of ${limits.maxTokens} tokens are spent, and the next call reserves ${reserved.tokens}`,
+      `${run.totals.tokens} of ${limits.maxTokens} tokens are spent, and the next call reserves ${reserved.tokens}`,
     );
   }
   if (limits.maxCostMicros === null) return null;
   if (reserved.unpriced === true)
     return failed(run, "price_unknown", priceUnknown(routeOf(run, manifest), "this agent's runs"));
-  if (run.costMicros + reserved.costMicros > limits.maxCostMicros) {
+  if (run.totals.costMicros + reserved.costMicros > limits.maxCostMicros) {
     return failed(
       run,
       "cost_cap",
-      `${run.costMicros} of ${limits.maxCostMicros} micro-dollars are spent, and the next call reserves ${reserved.costMicros}`,
+      `${run.totals.costMicros} of ${limits.maxCostMicros} micro-dollars are spent, and the next call reserves ${reserved.costMicros}`,
     );
   }
   return null;

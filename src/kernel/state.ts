@@ -7,7 +7,7 @@
 import type { Json } from "#shared/json.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
-import type { Amounts, BudgetStop } from "./amounts.ts";
+import type { Amounts, BudgetStop, RunTotals } from "./amounts.ts";
 import type { GivenApproval } from "./effects.ts";
 import type {
   CallApprovalKind,
@@ -273,8 +273,7 @@ export interface RunState {
   readonly unknownToolSteps: number;
   /** Started calls per tool (G11). */
   readonly callsPerTool: { readonly [tool: string]: number };
-  readonly costMicros: number;
-  readonly tokens: number;
+  readonly totals: RunTotals;
   /** Newest answer with text. */
   readonly lastTextSeq: number | null;
   /** What it has worked, and since when its clock runs; null while only people move it (B57). */

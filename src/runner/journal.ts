@@ -11,6 +11,7 @@ import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { nextEffects } from "#kernel/next-effects.ts";
 import type { Effect } from "#kernel/effects.ts";
 import type { ThreadDraft, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import { withTotals } from "#kernel/run-totals.ts";
 import { pinOf, routeOf, type ThreadState } from "#kernel/state.ts";
 import type { Clock } from "#ports/clock.ts";
 import type { EventLog, LogMode } from "#ports/event-log.ts";
@@ -189,7 +190,8 @@ export class Journal {
     let state = this.#state;
     let more = drafts;
     for (let round = 0; round <= MAX_FOLLOW_UPS; round += 1) {
-      for (const event of log.append(more, { at, expectedSeq: this.#seq + events.length })) {
+      const expectedSeq = this.#seq + events.length;
+      for (const event of log.append(withTotals(state, more), { at, expectedSeq })) {
         state = THREAD_FOLD.evolve(state, event);
         events.push(event);
       }

@@ -6,6 +6,7 @@ import { SqliteCommandStore } from "#adapters/command-store/sqlite-command-store
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { ZodJsonSchemas } from "#adapters/json-schema/zod-json-schemas.ts";
 import { FilesProjection } from "#adapters/projections/files-projection.ts";
+import { TOTALS_RULE } from "#kernel/run-totals.ts";
 import { RunsProjection } from "#adapters/projections/runs-projection.ts";
 import { RunsReader } from "#adapters/projections/runs-reader.ts";
 import { NodeSqlite } from "#adapters/sql/node-sqlite.ts";
@@ -269,7 +270,7 @@ export class ThreadHarness {
     runs: RunsReader;
   } {
     const { database, clock } = this;
-    const projections = [new FilesProjection(database), new RunsProjection(database)];
+    const projections = [new FilesProjection(database), new RunsProjection(database, TOTALS_RULE)];
     const defaults = { ...this.address };
     const { log, blobs } = openNodeLog(
       THREAD_CATALOGUE,
@@ -304,7 +305,7 @@ export class ThreadHarness {
       boundary: { cross: (point, effectId) => this.boundary.cross(point, effectId) },
       transact: (work) => database.transaction(work),
     });
-    return { runtime, log, workspace, runs: new RunsReader(database) };
+    return { runtime, log, workspace, runs: new RunsReader(database, () => runtime.state.run) };
   }
 }
 

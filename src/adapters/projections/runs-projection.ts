@@ -2,32 +2,30 @@
  * RunsProjection: one row a run in table `runs`, so that runs are listed and counted without folding the log.
  *
  * A row begins with its input (`queued`) or, for a message carried on from an ended run, with its start. Text and
- * output stay in the log: the row names the event that holds them. One row is written per model outcome, none per call
- * that cost nothing.
+ * output stay in the log: the row names the event that holds them. What a run spent is written once, when it ends, as
+ * its last event says it; of a run at work the thread's state tells it (`RunsReader`).
  */
-import type { CostKind, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import type { RunTotals } from "#kernel/amounts.ts";
+import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import type { TotalsRule } from "#kernel/run-totals.ts";
 import type { Projection } from "#ports/event-log.ts";
 import type { SqlDatabase } from "#ports/sql.ts";
-
-interface RunCounts {
-  readonly steps: number;
-  readonly cost: number;
-  readonly recovery: number;
-  readonly estimated: number;
-  readonly unpriced: number;
-  readonly tokens: number;
-}
 
 export class RunsProjection implements Projection<ThreadEvents> {
   readonly name = "runs";
   readonly version = 2;
   readonly #sql: SqlDatabase;
+  /** Of runs that have not ended, as far as this object saw them: all that a rebuild needs of logs whose ends say nothing. */
+  readonly #seen = new Map<string, RunTotals>();
+  readonly #totals: TotalsRule;
 
-  constructor(sql: SqlDatabase) {
+  constructor(sql: SqlDatabase, totals: TotalsRule) {
     this.#sql = sql;
+    this.#totals = totals;
   }
 
   reset(base: number): void {
+    this.#seen.clear();
     this.#sql.exec("DELETE FROM runs WHERE start_seq > ?", base);
   }
 
@@ -40,13 +38,10 @@ export class RunsProjection implements Projection<ThreadEvents> {
       case "model.answered":
       case "model.failed":
       case "model.interrupted":
-        return this.#count(event, event.payload?.settlement.tokens ?? 0);
+      case "tool.finished":
+        return this.#see(event);
       case "usage.corrected":
         return this.#correct(event);
-      case "tool.finished":
-        if ((event.header.costMicros ?? 0) > 0)
-          this.#count(event, event.payload?.settlement.tokens ?? 0);
-        return;
       case "run.completed":
         return this.#end(event, {
           status: "completed",
@@ -92,46 +87,25 @@ export class RunsProjection implements Projection<ThreadEvents> {
     this.#sql.exec("UPDATE runs SET status = 'running' WHERE run_id = ?", event.header.run);
   }
 
-  #count({ header, type }: ThreadEvent, tokens: number): void {
-    const cost = header.costMicros ?? 0;
-    this.#add(header.run, {
-      steps: type === "model.answered" ? (header.step ?? 0) : 0,
-      cost,
-      recovery: header.costKind === "recovery" ? cost : 0,
-      estimated: header.costKind === "estimated" ? cost : 0,
-      unpriced: type !== "tool.finished" && header.costMicros === null ? 1 : 0,
-      tokens,
-    });
+  #see(event: ThreadEvent): void {
+    const run = event.header.run ?? "";
+    this.#seen.set(run, this.#totals.add(this.#seen.get(run) ?? this.#totals.none, event));
   }
 
-  /** Out of the kind that it was booked under and into the one that it is. */
-  #correct({ header, payload }: Extract<ThreadEvent, { readonly type: "usage.corrected" }>): void {
-    if (payload === null) return;
-    const { before, after } = payload;
-    const of = (kind: CostKind): number =>
-      (after.kind === kind ? after.settlement.costMicros : 0) -
-      (before.kind === kind ? before.settlement.costMicros : 0);
-    this.#add(header.run, {
-      steps: 0,
-      cost: header.costMicros ?? 0,
-      recovery: of("recovery"),
-      estimated: of("estimated"),
-      unpriced: (after.settlement.unpriced ? 1 : 0) - (before.settlement.unpriced ? 1 : 0),
-      tokens: after.settlement.tokens - before.settlement.tokens,
-    });
-  }
-
-  #add(runId: string | null, counts: RunCounts): void {
+  /** A run that has ended is corrected in its row; one at work will say it when it ends. */
+  #correct(event: ThreadEvent): void {
+    this.#see(event);
+    const { header } = event;
+    const by = this.#totals.add(this.#totals.none, event);
     this.#sql.exec(
-      `UPDATE runs SET steps = max(steps, ?), cost_micros = cost_micros + ?, recovery_micros = recovery_micros + ?,
-       estimated_micros = estimated_micros + ?, unpriced = unpriced + ?, tokens = tokens + ? WHERE run_id = ?`,
-      counts.steps,
-      counts.cost,
-      counts.recovery,
-      counts.estimated,
-      counts.unpriced,
-      counts.tokens,
-      runId,
+      `UPDATE runs SET cost_micros = cost_micros + ?, recovery_micros = recovery_micros + ?, estimated_micros = estimated_micros + ?,
+       unpriced = unpriced + ?, tokens = tokens + ? WHERE run_id = ? AND end_seq IS NOT NULL`,
+      by.costMicros,
+      by.recoveryMicros,
+      by.estimatedMicros,
+      by.unpriced,
+      by.tokens,
+      header.run,
     );
   }
 
@@ -149,15 +123,18 @@ export class RunsProjection implements Projection<ThreadEvents> {
   }
 
   #end(
-    event: ThreadEvent,
+    event: RunEnded,
     end: { status: string; finish: string | null; reason: string | null; message: string | null },
   ): void {
     const { header } = event;
     this.#begin(event, "running");
     const textSeq = event.type === "run.completed" ? header.seq : null;
+    const seen = this.#seen.get(header.run ?? "");
+    this.#seen.delete(header.run ?? "");
+    const spent = event.payload?.totals ?? seen ?? this.#totals.none;
     this.#sql.exec(
-      `UPDATE runs SET status = ?, finish = ?, reason = ?, message = ?, ended_at = ?, end_seq = ?, text_seq = ?, output_seq = ?
-       WHERE run_id = ?`,
+      `UPDATE runs SET status = ?, finish = ?, reason = ?, message = ?, ended_at = ?, end_seq = ?, text_seq = ?, output_seq = ?,
+       steps = ?, cost_micros = ?, recovery_micros = ?, estimated_micros = ?, unpriced = ?, tokens = ? WHERE run_id = ?`,
       end.status,
       end.finish,
       end.reason,
@@ -166,7 +143,18 @@ export class RunsProjection implements Projection<ThreadEvents> {
       header.seq,
       textSeq,
       textSeq,
+      spent.steps,
+      spent.costMicros,
+      spent.recoveryMicros,
+      spent.estimatedMicros,
+      spent.unpriced,
+      spent.tokens,
       header.run,
     );
   }
 }
+
+type RunEnded = Extract<
+  ThreadEvent,
+  { readonly type: "run.completed" | "run.failed" | "run.cancelled" }
+>;

@@ -1,20 +1,32 @@
-/** RunsReader: runs of a thread as the projection has them. Text, output and loop report are the log's; the caller reads them there. */
+/**
+ * RunsReader: runs of a thread as the projection has them, and what the one at work has spent as the thread's state says.
+ * Text, output and loop report are the log's; the caller reads them there.
+ */
+import type { RunTotals } from "#kernel/amounts.ts";
 import type { Page, PageRequest, RunStatus, RunView } from "#ports/thread-gateway.ts";
 import type { SqlDatabase, SqlRow, SqlValue } from "#ports/sql.ts";
 
 const COLUMNS = `SELECT start_seq, run_id, status, finish, reason, message, definition, steps, cost_micros, recovery_micros, estimated_micros, unpriced,
   tokens, created_at, ended_at, end_seq FROM runs`;
 
+/** The run at work, as far as it has come. */
+export interface LiveRun {
+  readonly runId: string;
+  readonly totals: RunTotals;
+}
+
 export class RunsReader {
   readonly #sql: SqlDatabase;
+  readonly #live: () => LiveRun | null;
 
-  constructor(sql: SqlDatabase) {
+  constructor(sql: SqlDatabase, live: () => LiveRun | null) {
     this.#sql = sql;
+    this.#live = live;
   }
 
   get(runId: string): RunView | null {
     const [row] = this.#sql.exec(`${COLUMNS} WHERE run_id = ?`, runId);
-    return row === undefined ? null : toRunView(row);
+    return row === undefined ? null : this.#view(row);
   }
 
   /** Oldest first; `after` is the start seq of the last one seen. */
@@ -24,8 +36,16 @@ export class RunsReader {
       after,
       limit + 1,
     );
-    const items = rows.slice(0, limit).map(toRunView);
+    const items = rows.slice(0, limit).map((row) => this.#view(row));
     return { items, next: rows.length > limit ? (items.at(-1)?.startSeq ?? null) : null };
+  }
+
+  #view(row: SqlRow): RunView {
+    const view = toRunView(row);
+    const live = this.#live();
+    if (live?.runId !== view.runId) return view;
+    const { costMicros, ...totals } = live.totals;
+    return { ...view, ...totals, costMicros: toCost(costMicros, totals.unpriced) };
   }
 }
 

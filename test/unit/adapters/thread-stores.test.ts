@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { SqliteCommandStore } from "#adapters/command-store/sqlite-command-store.ts";
 import { ZodJsonSchemas } from "#adapters/json-schema/zod-json-schemas.ts";
+import { TOTALS_RULE } from "#kernel/run-totals.ts";
 import { RunsProjection } from "#adapters/projections/runs-projection.ts";
 import { SqliteStreamBlocks } from "#adapters/stream-blocks/sqlite-stream-blocks.ts";
 import { ask, say, ScriptModel } from "#test/support/scripted-model.ts";
@@ -56,7 +57,7 @@ describe("runs", () => {
   test("[L12] rebuilt from the log, the table of runs is the same", async () => {
     const thread = await play();
     const before = rows(thread);
-    const projection = new RunsProjection(thread.database);
+    const projection = new RunsProjection(thread.database, TOTALS_RULE);
     projection.reset(0);
     expect(rows(thread)).toEqual([]);
     for (const event of thread.events()) projection.apply(event);
