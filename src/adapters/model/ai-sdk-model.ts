@@ -12,16 +12,10 @@ import type {
   SharedV4ProviderMetadata,
 } from "@ai-sdk/provider";
 import type { JsonObject } from "#shared/json.ts";
-import type {
-  FinishReason,
-  Model,
-  ModelCallOptions,
-  ModelPart,
-  ModelRequest,
-  Usage,
-} from "#ports/model.ts";
+import type { Model, ModelCallOptions, ModelPart, ModelRequest, Usage } from "#ports/model.ts";
 import { readProviderUsage } from "#ports/provider-usage.ts";
 import { abortFailure, classifyError, plainFailure } from "./classify-error.ts";
+import { toFinishReason } from "./finish-reason.ts";
 import { type PromptOptions, toCallOptions, toJsonObject, toReasoningMeta } from "./v4-prompt.ts";
 
 /** Long enough for a local model that is loaded from disk by its first request. */
@@ -231,16 +225,8 @@ function* finishParts(
   } else if (unified === "interrupted") {
     yield { ...plainFailure("stream_incomplete", "the provider interrupted the answer"), usage };
   } else {
-    yield { type: "finish", reason: toFinish(unified), raw: raw ?? null, usage };
+    yield { type: "finish", reason: toFinishReason(unified, raw), raw: raw ?? null, usage };
   }
-}
-
-function toFinish(
-  unified: "stop" | "length" | "content-filter" | "tool-calls" | "other",
-): FinishReason {
-  if (unified === "content-filter") return "content_filter";
-  if (unified === "tool-calls") return "tool_calls";
-  return unified;
 }
 
 /** What the provider itself said fills in what the SDK has no place for, such as audio. */

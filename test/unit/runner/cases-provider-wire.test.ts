@@ -1,7 +1,7 @@
 /**
- * Handed cases that live on a provider's wire, below what a client of the API can script: A13 against a real HTTP server
- * behind the OpenAI-compatible adapter, A15 against stubs that check each provider's own format. Both drive a whole
- * thread: log, kernel, gate and adapter.
+ * Handed cases that live on a provider's wire, below what a client of the API can script: A13 and the words of A03, A04 and
+ * A14 against a real HTTP server behind the OpenAI-compatible adapter, A15 against stubs that check each provider's own
+ * format. Both drive a whole thread: log, kernel, gate and adapter.
  */
 import { describe, expect, test } from "vitest";
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
@@ -20,37 +20,37 @@ import { workersAiShape } from "#test/support/provider-shapes/workers-ai.ts";
 import { type Reply, startProviderStub } from "#test/support/provider-stub.ts";
 import { ThreadHarness } from "#test/support/thread-harness.ts";
 
-describe("A13: a stream that closes without its end", () => {
-  const charged: number[] = [];
-  const charge = defineTool({
-    name: "charge",
-    description: "Charges.",
-    version: "1",
-    input: z.object({ n: z.number() }),
-    effect: "once",
-    execute: ({ n }) => {
-      charged.push(n);
-      return "charged";
-    },
+const charged: number[] = [];
+const charge = defineTool({
+  name: "charge",
+  description: "Charges.",
+  version: "1",
+  input: z.object({ n: z.number() }),
+  effect: "once",
+  execute: ({ n }) => {
+    charged.push(n);
+    return "charged";
+  },
+});
+
+async function run(...replies: readonly Reply[]) {
+  await using stub = await startProviderStub();
+  stub.play(...replies);
+  const { baseUrl } = stub;
+  const model = new OpenAiCompatibleModel({
+    baseUrl,
+    apiKey: null,
+    name: "stub",
+    modelId: "m",
+    route: "openai-compatible/m",
   });
+  const thread = new ThreadHarness({ model, tools: [charge] });
+  thread.send("go");
+  await thread.finish();
+  return { thread, stub, run: thread.run("run_1") };
+}
 
-  async function run(...replies: readonly Reply[]) {
-    await using stub = await startProviderStub();
-    stub.play(...replies);
-    const { baseUrl } = stub;
-    const model = new OpenAiCompatibleModel({
-      baseUrl,
-      apiKey: null,
-      name: "stub",
-      modelId: "m",
-      route: "openai-compatible/m",
-    });
-    const thread = new ThreadHarness({ model, tools: [charge] });
-    thread.send("go");
-    await thread.finish();
-    return { thread, stub, run: thread.run("run_1") };
-  }
-
+describe("A13: a stream that closes without its end", () => {
   test("A13 [K6] in a text: stream_incomplete after its retries, never stop; the partial text is marked", async () => {
     const cut = { frames: [A13.eofMidText], done: false };
     const { thread, stub, run: ended } = await run(cut);
@@ -82,6 +82,65 @@ describe("A13: a stream that closes without its end", () => {
     });
     expect(ended).toMatchObject({ finish: "stop", text: "ok" });
     expect(thread.of("model.failed")).toEqual([]);
+  });
+});
+
+describe("A03, A14: the words of the provider behind a router", () => {
+  const raw = (delta: object, finish: string | null = null) => ({
+    raw: `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`,
+  });
+  const whole = { id: "c1", type: "function", function: { name: "charge", arguments: '{"n":7}' } };
+
+  test.each(["max_tokens", "MAX_TOKENS", "model_length"])(
+    "A03 A04 [K29] [K20] %s in a call that parses: not executed, asked once more, then length",
+    async (word) => {
+      const before = charged.length;
+      const cut = { frames: [raw({ tool_calls: [{ index: 0, ...whole }] }), raw({}, word)] };
+      const { thread, stub, run: ended } = await run(cut, cut);
+      expect(ended).toMatchObject({ status: "completed", finish: "length" });
+      expect(charged).toHaveLength(before);
+      expect(thread.of("tool.refused").map(({ payload }) => payload?.refusal.code)).toEqual([
+        "tool_args_truncated",
+        "tool_args_truncated",
+      ]);
+      expect(thread.of("model.answered").map(({ payload }) => payload?.rawFinish)).toEqual([
+        word,
+        word,
+      ]);
+      expect(stub.requests).toHaveLength(2);
+    },
+  );
+
+  test.each(["SAFETY", "RECITATION", "refusal", "PROHIBITED_CONTENT"])(
+    "A14 [K29] [K23] %s: asked once, content_filter, and the call beside it is not executed",
+    async (word) => {
+      const before = charged.length;
+      const filtered = {
+        frames: [
+          raw({ content: "I can" }),
+          raw({ tool_calls: [{ index: 0, ...whole }] }),
+          raw({}, word),
+        ],
+      };
+      const { stub, run: ended } = await run(filtered);
+      expect(ended).toMatchObject({ finish: "content_filter", text: "I can" });
+      expect(charged).toHaveLength(before);
+      expect(stub.requests).toHaveLength(1);
+    },
+  );
+
+  test("A14 [K23] a refusal beside an ordinary end is shown, asked once and is no answer", async () => {
+    const { stub, run: ended } = await run({
+      frames: [raw({ refusal: "I can't help with that" }), raw({}, "stop")],
+    });
+    expect(ended).toMatchObject({ finish: "content_filter", text: "I can't help with that" });
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  test("[K29] a word that nobody knows is an ordinary end, and is in the record", async () => {
+    const { thread, run: ended } = await run({ frames: [raw({ content: "hi" }), raw({}, "eos")] });
+    expect(ended).toMatchObject({ finish: "stop", text: "hi" });
+    expect(thread.of("model.answered")[0]?.payload?.rawFinish).toBe("eos");
   });
 });
 
