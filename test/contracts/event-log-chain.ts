@@ -167,6 +167,13 @@ export function eventLogChain(check: Check): void {
     },
   );
 
+  check("[L11] what every header would begin with is an id or a label too", (harness) => {
+    const open = (tenant: string) => () => harness.open({ defaults: { tenant } });
+    expect(open("ada@example.org")).toThrow("header field tenant holds an id or a label");
+    expect(open("a b")).toThrow("header field tenant holds an id or a label");
+    expect(open("acme")).not.toThrow();
+  });
+
   check("[L11] a header has every field, unused ones null, in a fixed set", (harness) => {
     const log = harness.open({ defaults: { tenant: "acme", agent: "clerk", thread: "t1" } });
     log.append(

@@ -19,6 +19,7 @@ import type {
   ErasureReceipt,
   EventHeader,
   EventLog,
+  EventScope,
   Fold,
   LogHead,
   LogMode,
@@ -33,6 +34,7 @@ import type {
 import {
   buildHeader,
   requireLabel,
+  requireScope,
   requireWhole,
   toHeader,
   toHeaderText,
@@ -60,6 +62,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
   readonly epoch: number;
   readonly #store: LogStore;
   readonly #options: ChainedLogOptions<M>;
+  readonly #defaults: EventScope;
   readonly #versions: ReadonlyMap<string, number>;
   readonly #payloads: PayloadStore;
   readonly #snapshots: SnapshotShelf;
@@ -73,6 +76,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
   constructor(store: LogStore, options: ChainedLogOptions<M>) {
     this.#store = store;
     this.#options = options;
+    this.#defaults = requireScope(options.defaults ?? {});
     this.#versions = new Map(Object.entries<number>(options.catalogue.versions));
     this.#payloads = new PayloadStore(store.blobs, options);
     this.#snapshots = new SnapshotShelf(store, options.hasher);
@@ -237,7 +241,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
 
   #insert(draft: Draft<M>, previous: Head, at: number): StoredEvent<M> | null {
     const seq = previous.seq + 1;
-    const { hasher, ids, defaults } = this.#options;
+    const { hasher, ids } = this.#options;
     const payload = this.#payloads.seal(draft.payload);
     const id = draft.id ?? ids.next("evt");
     requireLabel("id", id);
@@ -254,7 +258,7 @@ export class ChainedEventLog<M> implements EventLog<M> {
         prev: previous.hash ?? GENESIS.hash,
       },
       draft.scope ?? {},
-      defaults ?? {},
+      this.#defaults,
     );
     const text = toHeaderText(header);
     const hash = hasher.sha256(utf8(text));

@@ -79,12 +79,24 @@ interface Sources {
   readonly defaults: EventScope;
 }
 
+/** Defaults are those that `requireScope` let through. */
 function label(name: LabelField, { scope, defaults }: Sources): string | null {
-  return requireLabel(name, scope[name] ?? defaults[name] ?? null);
+  const own = scope[name] ?? null;
+  return own === null ? (defaults[name] ?? null) : requireLabel(name, own);
 }
 
 function whole(name: WholeField, { scope, defaults }: Sources): number | null {
-  return requireWhole(name, scope[name] ?? defaults[name] ?? null);
+  const own = scope[name] ?? null;
+  return own === null ? (defaults[name] ?? null) : requireWhole(name, own);
+}
+
+/** What every header of a log begins with, checked once. */
+export function requireScope(scope: EventScope): EventScope {
+  for (const [name, value] of Object.entries(scope)) {
+    if (typeof value === "string") requireLabel(name, value);
+    if (typeof value === "number") requireWhole(name, value);
+  }
+  return scope;
 }
 
 /** The exact text that is stored and hashed. Only for headers made by `buildHeader`. */
