@@ -19,11 +19,20 @@ const PATH = "/a2a/:agent";
 const CARD = ".well-known/agent-card.json";
 
 /** The first agent of the code is the one at the service's own address. */
-export function mountCards(app: Hono<RestEnv>, deps: Pick<KnownAgents, "agents"> & CardDeps): void {
+export function mountCards(
+  app: Hono<RestEnv>,
+  deps: Pick<KnownAgents, "agents"> & CardDeps & { readonly clock: { now(): number } },
+): void {
+  // A card changes with a deploy, and no build is older than what first served it here.
+  const lastModified = new Date(deps.clock.now()).toUTCString();
   const serve = async (c: Context<RestEnv>, name: string | undefined): Promise<Response> => {
     const found = deps.agents.find(({ manifest }) => manifest.name === name);
     if (found === undefined) return refuse(c, failure("agent_unknown"));
-    return cardResponse(c, deps, { ...found, origin: originOf(c), extended: false });
+    return cardResponse(
+      c,
+      { ...deps, lastModified },
+      { ...found, origin: originOf(c), extended: false },
+    );
   };
   app.get(`/${CARD}`, async (c) => {
     c.set("route", `/${CARD}`);
@@ -69,10 +78,18 @@ async function toCall(c: Context<RestEnv>, deps: MountDeps): Promise<ServedCall 
   return { deps, principal, agent, replies, origin, extendedCard };
 }
 
-async function cardResponse(c: Context<RestEnv>, deps: CardDeps, of: CardOf): Promise<Response> {
+async function cardResponse(
+  c: Context<RestEnv>,
+  deps: CardDeps & { readonly lastModified: string },
+  of: CardOf,
+): Promise<Response> {
   const card = await signedCard(deps, of);
   const etag = `"${deps.hasher.sha256(utf8(canonicalJson(card)))}"`;
-  const headers = { etag, "cache-control": "public, max-age=300" };
+  const headers = {
+    etag,
+    "last-modified": deps.lastModified,
+    "cache-control": "public, max-age=300",
+  };
   if (c.req.header("if-none-match") === etag) return new Response(null, { status: 304, headers });
   return Response.json(card, { headers });
 }

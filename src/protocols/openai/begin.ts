@@ -3,7 +3,13 @@ import type { DecisionVerb } from "#kernel/events.ts";
 import { toCaller } from "#auth/principal.ts";
 import type { ThreadPlace } from "#auth/thread-access.ts";
 import type { OutputSpec } from "#ports/model.ts";
-import type { ApprovalView, Reply, RunExtras, ThreadStub } from "#ports/thread-gateway.ts";
+import type {
+  ApprovalView,
+  EventView,
+  Reply,
+  RunExtras,
+  ThreadStub,
+} from "#ports/thread-gateway.ts";
 import { firstDecision } from "#protocols/common/first-decision.ts";
 import { openTurn, type OpenTurn } from "#protocols/common/turn.ts";
 import type { RunId, ThreadId } from "#shared/ids.ts";
@@ -18,6 +24,7 @@ export interface Beginning {
   readonly text: string;
   readonly output: OutputSpec | null;
   readonly extras: RunExtras;
+  readonly messageId?: string | null;
 }
 
 /** With a key the thread follows from it, so that a repeated request meets the run that it made (K2). */
@@ -33,10 +40,10 @@ export function newThread(
 export async function begin(
   call: OpenAiCall,
   place: ThreadPlace,
-  { text, output, extras }: Beginning,
+  { text, output, extras, messageId = null }: Beginning,
 ): Promise<Result<ResponsePlace, Refused>> {
   const { deps, principal, idempotencyKey } = call;
-  const message = { text, delivery: "queue", output, messageId: null, extras } as const;
+  const message = { text, delivery: "queue", output, messageId, extras } as const;
   const sent = await deps.threads.send(toCaller(principal), place, { message, idempotencyKey });
   if (!sent.ok) return err(toRefused(sent.error));
   const { runId, seq } = sent.value;
@@ -50,6 +57,12 @@ export interface Given {
   readonly comment: string | null;
 }
 
+export interface GoingOn {
+  readonly given: readonly Given[];
+  readonly text: string;
+  readonly messageId?: string | null;
+}
+
 /**
  * Decides what waits and answers where to read on from. The same results again, as a client that retries sends them, find
  * the decisions made and read on from there.
@@ -57,7 +70,7 @@ export interface Given {
 export async function goOn(
   call: OpenAiCall,
   place: ThreadPlace,
-  { given, text }: { readonly given: readonly Given[]; readonly text: string },
+  { given, text, messageId = null }: GoingOn,
 ): Promise<Result<ResponsePlace, Refused>> {
   const caller = toCaller(call.principal);
   const stub = call.deps.threads.stub(caller, place);
@@ -80,7 +93,7 @@ export async function goOn(
     );
   for (const [index, one] of given.entries()) {
     if (asked.value[index]?.status !== "open") continue;
-    const decided = await decide(stub, call, { one, asked: asked.value[index] });
+    const decided = await decide(stub, call, { one, asked: asked.value[index], messageId });
     if (!decided.ok && decided.error.code !== "approval_already_decided")
       return err(toRefused(decided.error));
   }
@@ -111,14 +124,24 @@ async function askedOf(
   return ok(views);
 }
 
+interface Deciding {
+  readonly one: Given;
+  readonly asked: ApprovalView | undefined;
+  readonly messageId: string | null;
+}
+
 function decide(
   stub: ThreadStub,
   { principal }: OpenAiCall,
-  { one, asked }: { readonly one: Given; readonly asked: ApprovalView | undefined },
+  { one, asked, messageId }: Deciding,
 ): Promise<Reply<ApprovalView>> {
   const { approvalId, decision, comment } = one;
   const answer = decision === "answer" ? toAnswer(one.answer, asked) : null;
-  return stub.decide(toCaller(principal), { approvalId, decision, comment, answer }, null);
+  return stub.decide(
+    toCaller(principal),
+    { approvalId, decision, comment, answer, messageId },
+    null,
+  );
 }
 
 /** Results are text on this wire. Where a question has a schema that is not of text, the text is its JSON. */
@@ -133,6 +156,22 @@ function toAnswer(answer: Json, asked: ApprovalView | undefined): Json {
     // The thread says what does not fit, and the question stays open (A4).
     return answer;
   }
+}
+
+const ASKS: ReadonlySet<string> = new Set(["input.received", "approval.decided"]);
+
+/**
+ * The event that a response was asked with, among those from `place.seq` on: the one behind it, or where the message began
+ * its run in the same append the one at it.
+ */
+export function findAsking(
+  events: readonly EventView[],
+  { run, seq }: ResponsePlace,
+): EventView | null {
+  const [at, behind] = [seq, seq + 1].map((one) =>
+    events.find(({ header }) => header.seq === one && header.run === run && ASKS.has(header.type)),
+  );
+  return behind ?? at ?? null;
 }
 
 /** Reads the run from behind `place.seq`. */

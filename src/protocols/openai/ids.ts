@@ -3,7 +3,7 @@
  * kept beside the log. They grant nothing: the thread's owner is checked below (Z4).
  */
 import type { AgentName, RunId, ThreadId } from "#shared/ids.ts";
-import { isAgentName, isRunId, isThreadId } from "#shared/ids.ts";
+import { isAgentName, isMessageId, isRunId, isThreadId } from "#shared/ids.ts";
 
 /** A minted id is a prefix and 30 digits of hex. Clients keep call ids of at most 64 characters. */
 const CALL_ID = /^c_([0-9a-f]{30})_([0-9a-f]{30})$/;
@@ -37,6 +37,31 @@ export interface ResponsePlace {
 
 export function toResponseId({ agent, thread, run, seq }: ResponsePlace): string {
   return `resp_${agent}.${thread}.${run}.${seq}`;
+}
+
+/** What a response was asked with and no event has a place of its own for: it goes into the id of the message that asked. */
+export interface AskedWith {
+  readonly previous: ResponsePlace | null;
+  readonly background: boolean;
+}
+const MESSAGE_ID = /^oai-([bf])-(\d{1,15})-(\w+)-[0-9a-f]+$/;
+
+/** Null where there is nothing to say; `unique` tells apart two messages that continue the same response. */
+export function toMessageId({ previous, background }: AskedWith, unique: string): string | null {
+  if (previous === null && !background) return null;
+  const { seq = 0, run = "none" } = previous ?? {};
+  const id = `oai-${background ? "b" : "f"}-${seq}-${run}-${unique}`;
+  return isMessageId(id) ? id : null;
+}
+
+/** A response continues one of its own thread. */
+export function parseMessageId(
+  { agent, thread }: Pick<ResponsePlace, "agent" | "thread">,
+  id: string,
+): AskedWith {
+  const [, kind, seq = "", run = ""] = MESSAGE_ID.exec(id) ?? [];
+  const previous = run !== "none" && isRunId(run) ? { agent, thread, run, seq: Number(seq) } : null;
+  return { previous, background: kind === "b" };
 }
 
 export function parseResponseId(id: string): ResponsePlace | null {

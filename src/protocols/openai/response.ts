@@ -6,6 +6,7 @@
  * another item takes its place; the last event holds the whole response, which is what counts.
  */
 import type { TurnEnd, TurnItem, WaitingCall } from "#protocols/common/turn.ts";
+import type { OutputSpec } from "#ports/model.ts";
 import type { EventHeader } from "#ports/event-log.ts";
 import type { Json } from "#shared/json.ts";
 import { CANCELLED, CUT_OFF, fromFailedRun, type OpenAiError } from "./errors.ts";
@@ -19,6 +20,8 @@ export interface ResponseFrame {
   readonly previous: string | null;
   readonly background: boolean;
   readonly structured: boolean;
+  /** The form that the answer was asked for in. */
+  readonly format: OutputSpec | null;
 }
 type Status = "in_progress" | "completed" | "incomplete" | "failed" | "cancelled";
 interface Built {
@@ -325,12 +328,13 @@ function toCompleted(finish: string | undefined): Pick<Built, "status" | "incomp
 }
 
 function toObject(frame: ResponseFrame, built: Built): object {
-  const { place, createdAt, previous, background } = frame;
+  const { place, createdAt, previous, background, format } = frame;
   const { status, output, usage, error, incomplete } = built;
   const ended = status !== "in_progress";
   return {
     id: toResponseId(place),
     object: "response",
+    access_programs: null,
     created_at: createdAt,
     status,
     background,
@@ -350,7 +354,7 @@ function toObject(frame: ResponseFrame, built: Built): object {
     service_tier: "default",
     store: true,
     temperature: null,
-    text: { format: { type: "text" } },
+    text: { format: format === null ? { type: "text" } : { type: "json_schema", ...format } },
     tool_choice: "auto",
     tools: [],
     top_p: null,

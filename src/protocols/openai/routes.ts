@@ -21,6 +21,7 @@ import { err, ok, type Result } from "#shared/result.ts";
 import type { z } from "zod";
 import { errorResponse, invalid, toRefused, type Refused } from "./errors.ts";
 import { answerChat } from "./serve-chat.ts";
+import { listInputItems } from "./input-items.ts";
 import { answerResponse, cancelResponse, readResponse } from "./serve-response.ts";
 import { ChatBody, ResponseBody } from "./wire.ts";
 
@@ -80,6 +81,10 @@ export function createOpenAiApi(
   api.get("/responses/:id", (c) => {
     const refused = missingScope(c.get("openaiCaller"), ["threads:read"]);
     return refused ?? readResponse(callOf(c), c.req.param("id"), c.req.query());
+  });
+  api.get("/responses/:id/input_items", (c) => {
+    const refused = missingScope(c.get("openaiCaller"), ["threads:read"]);
+    return refused ?? listInputItems(callOf(c), c.req.param("id"), c.req.query());
   });
   api.post("/responses/:id/cancel", (c) => {
     const refused = missingScope(c.get("openaiCaller"), ["threads:write", "threads:read"]);

@@ -210,6 +210,9 @@ describe("cards", () => {
     expect(card.skills.map(({ id }) => id)).toContain("tool:refund");
     const open = await fetch(`${server.url}/a2a/obeys/.well-known/agent-card.json`);
     expect(open.headers.get("cache-control")).toContain("max-age");
+    const modified = Date.parse(open.headers.get("last-modified") ?? "");
+    expect(modified).toBeGreaterThan(0);
+    expect(modified).toBeLessThanOrEqual(Date.now());
     const etag = open.headers.get("etag") ?? "";
     const published = await open.json<{ skills: readonly { id: string }[] }>();
     expect(published.skills.map(({ id }) => id)).toEqual(["obeys"]);

@@ -173,6 +173,106 @@ describe("the openai package, unchanged: responses", () => {
     expect(done.output_text).toBe("got refunded 7");
   });
 
+  it("[P62] a response that is read again is what it was: previous, background, form and items", async () => {
+    const first = await client.responses.create({ model: "obeys", input: "say one" });
+    expect(first).toMatchObject({ previous_response_id: null, background: false });
+    const format = { type: "json_schema" as const, name: "n", schema: { type: "object" } };
+    const next = await client.responses.create({
+      model: "obeys",
+      input: 'say {"n":3}',
+      previous_response_id: first.id,
+      text: { format },
+    });
+    const again = await client.responses.create({
+      model: "obeys",
+      input: 'say {"n":3}',
+      previous_response_id: first.id,
+    });
+    const behind = await client.responses.create({
+      model: "obeys",
+      input: 'call look {"what":"a"}',
+      tools: [LOOK],
+      previous_response_id: next.id,
+      background: true,
+    });
+    for (const [asked, previous, background] of [
+      [first, null, false],
+      [next, first.id, false],
+      [again, first.id, false],
+      [behind, next.id, true],
+    ] as const) {
+      expect([asked.previous_response_id, asked.background]).toEqual([previous, background]);
+      const kept = await client.responses.retrieve(asked.id);
+      expect([kept.previous_response_id, kept.background]).toEqual([previous, background]);
+      expect(kept.id).toBe(asked.id);
+    }
+    expect((await client.responses.retrieve(next.id)).text).toMatchObject({ format });
+    let waiting = await client.responses.retrieve(behind.id);
+    await expect
+      .poll(async () => (waiting = await client.responses.retrieve(behind.id)).status)
+      .toBe("completed");
+    const [call] = waiting.output;
+    if (call?.type !== "function_call") throw new Error(JSON.stringify(waiting.output));
+    const result = { type: "function_call_output", call_id: call.call_id, output: "seen" } as const;
+    const last = await client.responses.create({
+      model: "obeys",
+      tools: [LOOK],
+      previous_response_id: behind.id,
+      input: [result],
+    });
+    expect(last.previous_response_id).toBe(behind.id);
+    const kept = await client.responses.retrieve(last.id);
+    expect(kept).toMatchObject({ previous_response_id: behind.id, output_text: "got seen" });
+    const stream = await client.responses.retrieve(last.id, { stream: true });
+    expect((await eventsOf(stream)).at(-1)).toMatchObject({
+      response: { previous_response_id: behind.id },
+    });
+    const itemsOf = async (id: string) => (await client.responses.inputItems.list(id)).data;
+    expect(await itemsOf(first.id)).toMatchObject([
+      { type: "message", role: "user", content: [{ type: "input_text", text: "say one" }] },
+    ]);
+    expect(await itemsOf(last.id)).toMatchObject([{ ...result, status: "completed" }]);
+  });
+
+  it("[P62] items of a response are listed in pages, of an approval as its answer", async () => {
+    const asked = await client.responses.create({
+      model: "obeys",
+      input: 'call refund {"order":1} refund {"order":2}',
+    });
+    const requests = asked.output.filter((item) => item.type === "mcp_approval_request");
+    expect(requests).toHaveLength(2);
+    const done = await client.responses.create({
+      model: "obeys",
+      previous_response_id: asked.id,
+      input: requests.map(({ id }, index) => ({
+        type: "mcp_approval_response" as const,
+        approval_request_id: id,
+        approve: index === 0,
+        reason: "as agreed",
+      })),
+    });
+    const approvals = requests.map(({ id }, index) => ({
+      type: "mcp_approval_response",
+      approval_request_id: id,
+      approve: index === 0,
+      reason: "as agreed",
+    }));
+    const listed: unknown[] = [];
+    const query = { order: "asc" as const, limit: 1 };
+    for await (const item of client.responses.inputItems.list(done.id, query)) listed.push(item);
+    expect(listed).toMatchObject(approvals);
+    const { data } = await client.responses.inputItems.list(done.id);
+    expect(data).toMatchObject(approvals.toReversed());
+    const wrong = client.responses.inputItems.list(done.id, { limit: 1_000 });
+    await expect(wrong).rejects.toMatchObject({ status: 400, param: "limit" });
+    const foreign = new OpenAI({
+      baseURL: `${server.url}/openai/v1`,
+      apiKey: await server.mint("u-items"),
+      maxRetries: 0,
+    });
+    await expect(foreign.responses.inputItems.list(done.id)).rejects.toMatchObject({ status: 404 });
+  });
+
   it("[P65] refuses what it cannot keep or does not know", async () => {
     const refused = async (promise: Promise<unknown>) => {
       const error: unknown = await promise.then(

@@ -12,7 +12,14 @@ import { utf8, type Json } from "#shared/json.ts";
 
 const RUN = "run_1";
 const PLACE = { agent: trusted("obeys"), thread: trusted("thr_0"), run: trusted(RUN), seq: 1 };
-const FRAME = { place: PLACE, createdAt: 1, previous: null, background: false, structured: false };
+const FRAME = {
+  place: PLACE,
+  createdAt: 1,
+  previous: null,
+  background: false,
+  structured: false,
+  format: null,
+};
 
 const at = (seq: number, attempt: number, offset: number) => ({ seq, attempt, offset });
 const event = (seq: number, type: string, payload: Json): StreamFrame =>

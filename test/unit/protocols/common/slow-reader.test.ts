@@ -74,6 +74,7 @@ const responses: Blocks = ({ items }, after) => {
     previous: null,
     background: false,
     structured: false,
+    format: null,
   };
   return toEvents(items, frame, after);
 };
