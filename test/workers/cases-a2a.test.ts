@@ -3,8 +3,19 @@ import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { defineAgent } from "#authoring/define-agent.ts";
 import type { Model } from "#ports/model.ts";
-import type { Json, JsonObject } from "#shared/json.ts";
+import type { JsonObject } from "#shared/json.ts";
 import { askHuman } from "#tools/ask-human.ts";
+import {
+  BINDINGS,
+  callA2a,
+  NOT_FOUND,
+  stateOf,
+  Subscription,
+  UNSUPPORTED,
+  type Binding,
+  type Operation,
+  type TaskView,
+} from "../support/a2a-wire.ts";
 import { Api } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
 import { ask, say, ScriptModel } from "../support/scripted-model.ts";
@@ -12,8 +23,6 @@ import { lastResults, StrictModel } from "../support/strict-model.ts";
 import { ThreadClient } from "../support/thread-client.ts";
 
 const AGENT = "a1";
-const NOT_FOUND = -32_001;
-const UNSUPPORTED = -32_004;
 
 let t1: Api;
 let t2: Api;
@@ -35,90 +44,15 @@ function install(model: Model, name = AGENT): void {
   lab.models.set(route, model);
 }
 
-interface Operation {
-  readonly method: string;
-  readonly params: JsonObject;
-  /** `AGENT` where it is not named. */
-  readonly agent?: string;
-}
-type Binding = "JSON-RPC" | "HTTP+JSON";
-const BINDINGS: readonly Binding[] = ["JSON-RPC", "HTTP+JSON"];
+type Action = Omit<Operation, "agent"> & { readonly agent?: string };
+const call = (api: Api, binding: Binding, action: Action) =>
+  callA2a(api, binding, { agent: AGENT, ...action });
+const subscribe = (
+  api: Api,
+  binding: Binding,
+  task: { readonly id: string; readonly agent?: string },
+) => Subscription.to(api, binding, { ...task, agent: task.agent ?? AGENT });
 
-function toHttp({ method, params }: Operation): { verb: string; path: string; body?: Json } {
-  const { id = "", taskId = "" } = params;
-  switch (method) {
-    case "SendMessage":
-      return { verb: "POST", path: "/message:send", body: params };
-    case "SubscribeToTask":
-      return { verb: "GET", path: `/tasks/${String(id)}:subscribe` };
-    case "CancelTask":
-      return { verb: "POST", path: `/tasks/${String(id)}:cancel`, body: {} };
-    case "CreateTaskPushNotificationConfig":
-      return {
-        verb: "POST",
-        path: `/tasks/${String(taskId)}/pushNotificationConfigs`,
-        body: params,
-      };
-    case "ListTaskPushNotificationConfigs":
-      return { verb: "GET", path: `/tasks/${String(taskId)}/pushNotificationConfigs` };
-    case "GetTaskPushNotificationConfig":
-      return {
-        verb: "GET",
-        path: `/tasks/${String(taskId)}/pushNotificationConfigs/${String(id)}`,
-      };
-    case "DeleteTaskPushNotificationConfig":
-      return {
-        verb: "DELETE",
-        path: `/tasks/${String(taskId)}/pushNotificationConfigs/${String(id)}`,
-      };
-    default:
-      return { verb: "GET", path: `/tasks/${String(id)}` };
-  }
-}
-
-function open(api: Api, binding: Binding, operation: Operation): Promise<Response> {
-  const { agent = AGENT, method, params } = operation;
-  const { verb, path, body } =
-    binding === "JSON-RPC"
-      ? { verb: "POST", path: "", body: { jsonrpc: "2.0", id: 1, method, params } }
-      : toHttp(operation);
-  const headers = { "a2a-version": "1.0", "content-type": "application/json" };
-  const init = body === undefined ? { headers } : { headers, body: JSON.stringify(body) };
-  return api.fetch(verb, `/a2a/${agent}${path}`, init);
-}
-
-interface Answer {
-  readonly type: string | null;
-  readonly status: number;
-  /** The code of JSON-RPC, or what stands for it over HTTP. */
-  readonly code: number | null;
-  readonly body: JsonObject;
-}
-const CODES: Readonly<Record<string, number>> = {
-  TASK_NOT_FOUND: NOT_FOUND,
-  UNSUPPORTED_OPERATION: UNSUPPORTED,
-};
-
-async function call(api: Api, binding: Binding, operation: Operation): Promise<Answer> {
-  const response = await open(api, binding, operation);
-  const body = await response.json<JsonObject>();
-  const error = body["error"] as
-    | { readonly code: number; readonly details?: readonly { readonly reason?: string }[] }
-    | undefined;
-  const reason = error?.details?.[0]?.reason ?? "";
-  return {
-    type: response.headers.get("content-type"),
-    status: response.status,
-    code: error === undefined ? null : (CODES[reason] ?? error.code),
-    body: (body["result"] as JsonObject | undefined) ?? body,
-  };
-}
-
-interface TaskView {
-  readonly id: string;
-  readonly contextId: string;
-  readonly status: { readonly state: string };
-}
 async function send(
   api: Api,
   binding: Binding,
@@ -136,61 +70,6 @@ async function send(
   return body["task"] as unknown as TaskView;
 }
 
-interface Update {
-  readonly task?: TaskView;
-  readonly statusUpdate?: { readonly taskId: string; readonly status: { readonly state: string } };
-  readonly artifactUpdate?: JsonObject;
-}
-/** A subscription, read as it comes. */
-class Subscription {
-  readonly response: Response;
-  readonly #reader: ReadableStreamDefaultReader<string>;
-  #rest = "";
-
-  constructor(response: Response) {
-    this.response = response;
-    this.#reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-  }
-
-  static async to(
-    api: Api,
-    binding: Binding,
-    { id, agent = AGENT }: { readonly id: string; readonly agent?: string },
-  ): Promise<Subscription> {
-    const operation = { method: "SubscribeToTask", params: { id }, agent };
-    return new Subscription(await open(api, binding, operation));
-  }
-
-  /** Null at the end. */
-  async next(): Promise<Update | null> {
-    for (;;) {
-      const end = this.#rest.indexOf("\n\n");
-      if (end >= 0) {
-        const block = this.#rest.slice(0, end);
-        this.#rest = this.#rest.slice(end + 2);
-        if (!block.startsWith("data: ")) continue;
-        const data = JSON.parse(block.slice(6)) as Update & { readonly result?: Update };
-        return data.result ?? data;
-      }
-      const { done, value } = await this.#reader.read();
-      if (done) return null;
-      this.#rest += value;
-    }
-  }
-
-  async rest(): Promise<readonly Update[]> {
-    const all: Update[] = [];
-    for (let next = await this.next(); next !== null; next = await this.next()) all.push(next);
-    return all;
-  }
-
-  leave(): Promise<void> {
-    return this.#reader.cancel();
-  }
-}
-const stateOf = ({ task, statusUpdate }: Update): string | undefined =>
-  (task ?? statusUpdate)?.status.state;
-
 describe.each(BINDINGS)("G01 over %s", (binding) => {
   it("G01 [P91] [P93] [P95] a task that waits for input is subscribed to, before and after a restart, and goes on as itself", async () => {
     install(
@@ -202,7 +81,7 @@ describe.each(BINDINGS)("G01 over %s", (binding) => {
     );
     const t1Task = await send(t1, binding, { text: "choose" });
     expect(t1Task.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
-    const first = await Subscription.to(t1, binding, t1Task);
+    const first = await subscribe(t1, binding, t1Task);
     expect(first.response.headers.get("content-type")).toContain("text/event-stream");
     expect(await first.next()).toMatchObject({
       task: { id: t1Task.id, status: { state: "TASK_STATE_INPUT_REQUIRED" } },
@@ -210,7 +89,7 @@ describe.each(BINDINGS)("G01 over %s", (binding) => {
     await first.leave();
 
     await abortAllDurableObjects();
-    const second = await Subscription.to(t1, binding, t1Task);
+    const second = await subscribe(t1, binding, t1Task);
     expect(await second.next()).toMatchObject({
       task: { id: t1Task.id, status: { state: "TASK_STATE_INPUT_REQUIRED" } },
     });
@@ -242,7 +121,7 @@ describe.each(BINDINGS)("G01 over %s", (binding) => {
 });
 
 /** Everything that names a task. */
-function actionsOn(taskId: string): readonly Operation[] {
+function actionsOn(taskId: string): readonly Action[] {
   const message = { messageId: "m-1", role: "ROLE_USER", parts: [{ text: "yes" }], taskId };
   const url = "https://hooks.example.com/";
   return [
@@ -325,8 +204,8 @@ describe.each(BINDINGS)("H09 over %s", (binding) => {
     }
     // 2: its own, and nothing else.
     const [sA, sB] = [
-      await Subscription.to(t1, binding, { ...a, ...agentA }),
-      await Subscription.to(t2, binding, { ...b, ...agentB }),
+      await subscribe(t1, binding, { ...a, ...agentA }),
+      await subscribe(t2, binding, { ...b, ...agentB }),
     ];
     modelA.release();
     modelB.release();

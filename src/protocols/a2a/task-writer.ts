@@ -17,6 +17,7 @@ import {
   JSON_TYPE,
   MAX_HISTORY,
   type Artifact,
+  type ArtifactUpdate,
   type Message,
   type Part,
   type StreamResponse,
@@ -147,9 +148,9 @@ export class TaskWriter {
 
   #said(step: number, text: string): readonly StreamResponse[] {
     if (step !== this.#step) this.#superseded(step);
-    const first = this.#told === null;
+    const offset = this.#told?.length ?? null;
     this.#told = (this.#told ?? "") + text;
-    return [this.#piece([{ text }], first ? {} : { append: true })];
+    return [this.#piece([{ text }], offset === null ? {} : { append: true, offset })];
   }
 
   /** An answer that the run went on from, such as one before a message that steered it. */
@@ -282,7 +283,7 @@ export class TaskWriter {
     // Whoever followed has the text already, and hears that nothing more comes.
     const last =
       data === null && told === text
-        ? this.#piece([{ text: "" }], { append: true, lastChunk: true })
+        ? this.#piece([{ text: "" }], { append: true, lastChunk: true, offset: text.length })
         : this.#piece(this.#answer, { lastChunk: true });
     const isOrdinary = finish === "stop";
     if (!isOrdinary) this.#metadata = { finish };
@@ -313,13 +314,18 @@ export class TaskWriter {
     };
   }
 
-  #piece(parts: readonly Part[], how: { append?: true; lastChunk?: true } = {}): StreamResponse {
-    return this.#artifactUpdate(artifact(parts), how);
+  /** `offset`: characters of the answer that lie before an appended piece, so that nobody has to trust its order. */
+  #piece(
+    parts: readonly Part[],
+    { offset, ...how }: { append?: true; lastChunk?: true; offset?: number } = {},
+  ): StreamResponse {
+    const metadata = offset === undefined ? {} : { metadata: { offset } };
+    return this.#artifactUpdate(artifact(parts), { ...how, ...metadata });
   }
 
   #artifactUpdate(
     of: Artifact,
-    how: { readonly append?: true; readonly lastChunk?: true },
+    how: Pick<ArtifactUpdate, "append" | "lastChunk" | "metadata">,
   ): StreamResponse {
     const contextId = this.#frame.place.thread;
     return { artifactUpdate: { taskId: this.#taskId, contextId, artifact: of, ...how } };

@@ -65,6 +65,7 @@ export interface ArtifactUpdate {
   /** Absent: the artifact is what it is here, whatever was told of it before. */
   readonly append?: true;
   readonly lastChunk?: true;
+  readonly metadata?: JsonObject;
 }
 export type StreamResponse =
   | { readonly task: Task }

@@ -27,6 +27,8 @@ export interface RunFrame {
   readonly seq: number;
   /** As it was before the run is read; null for none. */
   readonly state: Json;
+  /** Number of what the reader was told last, elsewhere; -1 for nothing. */
+  readonly after: number;
   /** As `seenText` has it. Absent: the reader saw nothing before. */
   readonly seen?: number | null;
 }
@@ -122,7 +124,7 @@ export class RunWriter {
       case "tool.refused":
         return numbered(number, [toResult(header.call ?? "", refusalText(payload as never))]);
       case "state.set":
-        return numbered(number, this.#changed(payload as never));
+        return numbered(number, this.#changed(number, payload as never));
       default:
         return [];
     }
@@ -150,8 +152,10 @@ export class RunWriter {
     return this.#step === 0 ? [] : [{ type: "STEP_FINISHED", stepName: `step ${this.#step}` }];
   }
 
-  #changed(payload: ThreadEvents["state.set"] | null): readonly AgUiEvent[] {
+  #changed(number: number, payload: ThreadEvents["state.set"] | null): readonly AgUiEvent[] {
     if (payload === null) return [];
+    // Told before, to a reader of whom nobody knows what they made of it: the next change is told whole.
+    if (number <= this.#frame.after) return [];
     const before = this.#state;
     this.#state = payload.state;
     if (before === null) return [{ type: "STATE_SNAPSHOT", snapshot: payload.state }];

@@ -226,7 +226,7 @@ function needs(scope: Scope): Failure {
 async function serve(
   { deps, principal, requestId }: AgUiCall,
   place: ThreadPlace,
-  read: Omit<RunFrame, "state" | "seen"> & { readonly after: number },
+  read: Omit<RunFrame, "state" | "seen">,
 ): Promise<Response> {
   const caller = toCaller(principal);
   const stub = deps.threads.stub(caller, place);

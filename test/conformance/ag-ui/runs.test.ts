@@ -3,7 +3,6 @@
  * verifier by a `fetch` that reads a run again.
  */
 import { HttpAgent, type BaseEvent } from "@ag-ui/client";
-import { applyPatch } from "rfc6902";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startBundled, type BundledServer } from "../../support/bundled-server.ts";
 
@@ -58,13 +57,6 @@ class Client {
     return this.events.findLast((event) => event.type === type);
   }
 }
-
-const put = (thread: string, state: object) =>
-  fetch(`${server.url}/v1/agents/obeys/threads/${thread}/state`, {
-    method: "PUT",
-    headers: { authorization: `Bearer ${server.key}`, "content-type": "application/json" },
-    body: JSON.stringify(state),
-  });
 
 describe("HttpAgent, unchanged", () => {
   it("[P70][P71] a completed run: text, one step, success and usage", async () => {
@@ -210,35 +202,6 @@ describe("HttpAgent, unchanged", () => {
     const again = await fetch(`${server.url}/ag-ui/obeys`, { method: "POST", headers, body });
     expect(again.headers.get("x-holdfast-run")).toBe(run);
     await again.body?.cancel();
-  });
-
-  it("[P73] G06 changes of state apply to what was told before, whatever their paths", async () => {
-    const client = new Client();
-    await client.ask("say one");
-    await put(client.threadId, { kept: 1 });
-    const asked = client.ask("slow 30");
-    await expect
-      .poll(() => client.types.includes("TEXT_MESSAGE_CONTENT"), { timeout: 10_000 })
-      .toBe(true);
-    const changes = [
-      { kept: 1, steps: [1] },
-      { kept: 1, steps: [1], a: { b: 2 } },
-      { kept: 1, a: { b: 2 } },
-      { kept: 1, a: { b: 2 }, "k/1~x": 3 },
-    ];
-    for (const state of changes) await put(client.threadId, state);
-    await asked;
-    let state: unknown = null;
-    for (const event of client.events) {
-      if (event.type === "STATE_SNAPSHOT") state = structuredClone(event["snapshot"]);
-      if (event.type === "STATE_DELTA") {
-        const failed = applyPatch(state, event["delta"] as never).filter((error) => error !== null);
-        expect(failed).toEqual([]);
-      }
-    }
-    expect(state).toEqual(changes.at(-1));
-    expect(client.agent.state).toEqual(changes.at(-1));
-    expect(client.last("RUN_FINISHED")).toMatchObject({ outcome: { type: "success" } });
   });
 
   it("[P70] refuses before a run begins, as a problem document", async () => {

@@ -336,5 +336,12 @@ describe("G07 every line of a stream", () => {
       return (await view.json<{ status: string }>()).status;
     };
     await expect.poll(read, { timeout: 10_000 }).toBe("cancelled");
+    // Paid for once: the one call that was under way.
+    const log = await fetch(`${server.url}/v1/agents/obeys/threads/${thread}/events?limit=200`, {
+      headers: { authorization: `Bearer ${server.key}` },
+    });
+    const { items } = await log.json<{ items: { header: { type: string } }[] }>();
+    const asked = items.filter(({ header }) => header.type === "model.requested");
+    expect(asked).toHaveLength(1);
   });
 });

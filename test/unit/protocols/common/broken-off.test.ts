@@ -120,7 +120,15 @@ it("[P64] Responses: text of an attempt that died is closed as void before the m
 
 async function agUi(frames: readonly StreamFrame[], after: number): Promise<readonly Told[]> {
   const seen = seenByAgUi(after);
-  const writer = new RunWriter({ threadId: "t", runId: "r", run: RUN, seq: 1, state: null, seen });
+  const writer = new RunWriter({
+    threadId: "t",
+    runId: "r",
+    run: RUN,
+    seq: 1,
+    state: null,
+    seen,
+    after,
+  });
   const numbered = [...writer.begin()];
   for await (const item of itemsOf(frames, seen)) numbered.push(...writer.read(item));
   return numbered.flatMap((one) => {

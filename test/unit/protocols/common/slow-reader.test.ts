@@ -86,6 +86,7 @@ const agUi: Blocks = async function* ({ items }, after) {
     seq: 1,
     state: null,
     seen: null,
+    after,
   });
   let told = after;
   const unseen = function* (numbered: ReturnType<RunWriter["read"]>): Generator<string> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { StreamFrame } from "#ports/thread-gateway.ts";
 import { openTurn } from "#protocols/common/turn.ts";
+import { toSse } from "#protocols/common/sse-writer.ts";
 import { toChunks, type ChatFrame } from "#protocols/openai/chat.ts";
 import { trusted } from "#shared/ids.ts";
 import { utf8, type Json } from "#shared/json.ts";
@@ -60,7 +61,55 @@ const textOf = (lines: readonly Json[]): string =>
 const codeOf = (lines: readonly Json[]): unknown =>
   (lines.at(-1) as { error?: { code: string } }).error?.code ?? lines.at(-1);
 
+/** A run whose tool says nothing for a minute, over the stream as its client reads it. */
+async function readSilence(quarters: number): Promise<readonly string[]> {
+  let push: (frame: StreamFrame) => void = () => {};
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) =>
+      void (push = (frame) => controller.enqueue(utf8(`${JSON.stringify(frame)}\n`))),
+  });
+  const from = { seq: 0, attempt: 0, offset: 0 };
+  const turn = openTurn(body, { runId: RUN, from, follow: true, whole: false });
+  let tick = () => {};
+  const every = (_ms: number, callback: () => void) => {
+    tick = callback;
+    return () => void (tick = () => {});
+  };
+  const leave = async (): Promise<void> => turn.close();
+  const reader = toSse(toChunks(turn.items, FRAME), { left: leave, cut: leave, every }).getReader();
+  const told: string[] = [];
+  const read = async (): Promise<boolean> => {
+    const { done, value } = await reader.read();
+    if (!done) told.push(...new TextDecoder().decode(value).split("\n\n").filter(Boolean));
+    return !done;
+  };
+  push(delta("before "));
+  while (!told.join("").includes("before ")) await read();
+  // The clock goes on, a quarter of a minute at a time, and the reader waits.
+  for (let quarter = 0; quarter <= quarters; quarter += 1) {
+    const next = quarter === 0 ? null : read();
+    tick();
+    await next;
+  }
+  push(delta("after"));
+  push(completed);
+  while (await read());
+  return told;
+}
+
 describe("a stream of chunks", () => {
+  it("[P63] G07 a minute of silence is filled with comments, which are no chunks", async () => {
+    const told = await readSilence(4);
+    const comments = told.filter((block) => block.startsWith(":"));
+    expect(comments).toEqual(Array.from({ length: 4 }, () => ": keep-alive"));
+    const chunks = told.filter((block) => !block.startsWith(":"));
+    expect(chunks.every((block) => block.startsWith("data: "))).toBe(true);
+    expect(chunks.at(-1)).toBe("data: [DONE]");
+    const lines = chunks.slice(0, -1).map((block) => JSON.parse(block.slice(6)) as Json);
+    expect(textOf(lines)).toBe("before after");
+    expect(new Set(lines.map((line) => (line as { id: string }).id)).size).toBe(1);
+  });
+
   it("[P63] G07 upstream cut in the middle of an event: an error, and no [DONE]", async () => {
     const lines = await read([delta("hel"), delta("lo")], '{"type":"del');
     expect(textOf(lines)).toBe("hello");
