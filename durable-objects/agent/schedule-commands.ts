@@ -1,13 +1,7 @@
 /** Schedules of a thread as a caller asks for them: checks what only the host knows, time and time zones (P120, P128). */
 import type { Receipt } from "#kernel/commands.ts";
-import {
-  dueAfter,
-  isSameRule,
-  MAX_SCHEDULE_CHARS,
-  MIN_EVERY_SECONDS,
-  type ScheduleRule,
-  type ScheduleState,
-} from "#kernel/schedules.ts";
+import type { ScheduleRule, ScheduleState } from "#kernel/schedule-events.ts";
+import { dueAfter, isSameRule, MAX_SCHEDULE_CHARS, MIN_EVERY_SECONDS } from "#kernel/schedules.ts";
 import type { RequestedRule, ScheduleRequest, ScheduleView } from "#ports/schedule-stub.ts";
 import type { Caller, Reply } from "#ports/thread-gateway.ts";
 import type { Json } from "#shared/json.ts";

@@ -3,7 +3,7 @@
  * written only where they differ, so that no number of restarts and deploys makes two of one (P127).
  */
 import type { CommandContext } from "#kernel/commands.ts";
-import type { ScheduleCommand } from "#kernel/schedules.ts";
+import type { ScheduleCommand } from "#kernel/schedule-events.ts";
 import { AppError } from "#shared/errors.ts";
 import { plan } from "./schedule-commands.ts";
 import type { FiringThread } from "./schedule-firing.ts";

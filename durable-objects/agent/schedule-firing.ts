@@ -3,13 +3,8 @@
  * recorded, and its next time is the first that is still ahead (P125): what was missed is not made up for one by one.
  */
 import type { CommandContext } from "#kernel/commands.ts";
-import {
-  dueAfter,
-  dueSchedules,
-  nextFiring as nextFiringOf,
-  type ScheduleCommand,
-  type ScheduleState,
-} from "#kernel/schedules.ts";
+import type { ScheduleCommand, ScheduleState } from "#kernel/schedule-events.ts";
+import { dueAfter, dueSchedules, nextFiring as nextFiringOf } from "#kernel/schedules.ts";
 import type { Ids } from "#ports/ids.ts";
 import type { ThreadRuntime } from "#runner/thread-runtime.ts";
 import { AppError } from "#shared/errors.ts";

@@ -7,9 +7,8 @@
 import { exhaustive } from "#shared/exhaustive.ts";
 import { err, ok } from "#shared/result.ts";
 import type { EventScope } from "#ports/event-log.ts";
-import type { ThreadCommand } from "./commands.ts";
+import type { ThreadCommand, Decided } from "./commands.ts";
 import { decisionDraft, type OpenApproval } from "./closing.ts";
-import type { Decided } from "./decide.ts";
 import type {
   ApprovalDecision,
   ApprovalKind,

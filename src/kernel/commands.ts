@@ -5,6 +5,7 @@
  * the same key with another body is refused (`idempotency_conflict`).
  */
 import type { Json } from "#shared/json.ts";
+import type { Result } from "#shared/result.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import type { PlanItem } from "#ports/tool.ts";
 import type {
@@ -17,10 +18,11 @@ import type {
   KeptRun,
   ThreadEvents,
   Settlement,
+  ThreadDraft,
   ThreadEvent,
 } from "./events.ts";
 import type { AgentManifest } from "./manifest.ts";
-import type { ScheduleCommand, ScheduleRejection } from "./schedules.ts";
+import type { ScheduleCommand, ScheduleRejection } from "./schedule-events.ts";
 import type { WindowEntry } from "./state.ts";
 
 export interface CommandContext {
@@ -179,3 +181,9 @@ export type Rejection =
   | { readonly reason: "approval_overdue"; readonly approvalId: string }
   /** A question is answered or denied, a call approved or denied. */
   | { readonly reason: "decision_misfit"; readonly kind: ApprovalKind };
+
+/** What a command becomes: events, and what its sender is told. */
+export type Decided = Result<
+  { readonly drafts: readonly ThreadDraft[]; readonly receipt: Omit<Receipt, "seq"> },
+  Rejection
+>;

@@ -4,19 +4,15 @@
  * Where a branch begins is read from the log by the host and comes with the command. None of it while a run is live: a
  * run ends in the branch it began in.
  */
-import { err, ok, type Result } from "#shared/result.ts";
+import { err, ok } from "#shared/result.ts";
 import type { EventScope } from "#ports/event-log.ts";
 import { againOf, leave, repeatPlan, toKept } from "./branch.ts";
-import type { BranchRun, Receipt, Rejection, ThreadCommand } from "./commands.ts";
+import type { BranchRun, Receipt, ThreadCommand, Decided } from "./commands.ts";
 import type { ThreadDraft } from "./events.ts";
 import { isBlank } from "./prompt-text.ts";
 import { pinOf, type ThreadState } from "./state.ts";
 
 type CommandOf<T extends ThreadCommand["type"]> = Extract<ThreadCommand, { readonly type: T }>;
-type Decided = Result<
-  { readonly drafts: readonly ThreadDraft[]; readonly receipt: Omit<Receipt, "seq"> },
-  Rejection
->;
 
 export function startBranch(
   state: ThreadState,

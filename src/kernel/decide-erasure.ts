@@ -3,8 +3,7 @@
  */
 import { err, ok } from "#shared/result.ts";
 import type { EventScope } from "#ports/event-log.ts";
-import type { ThreadCommand } from "./commands.ts";
-import type { Decided } from "./decide.ts";
+import type { ThreadCommand, Decided } from "./commands.ts";
 import type { ThreadState } from "./state.ts";
 
 type CommandOf<T extends ThreadCommand["type"]> = Extract<ThreadCommand, { readonly type: T }>;

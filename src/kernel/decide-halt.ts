@@ -7,8 +7,7 @@
 import { ok } from "#shared/result.ts";
 import type { EventScope } from "#ports/event-log.ts";
 import { lostAttempt, runScope } from "./closing.ts";
-import type { Receipt, ThreadCommand } from "./commands.ts";
-import type { Decided } from "./decide.ts";
+import type { Receipt, ThreadCommand, Decided } from "./commands.ts";
 import type { ThreadDraft } from "./events.ts";
 import type { RunState, ThreadState } from "./state.ts";
 

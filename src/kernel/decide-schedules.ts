@@ -4,18 +4,10 @@
  */
 import { err, ok } from "#shared/result.ts";
 import type { EventScope } from "#ports/event-log.ts";
-import type { Receipt } from "./commands.ts";
-import type { Decided } from "./decide.ts";
+import type { Receipt, Decided } from "./commands.ts";
 import type { ThreadDraft } from "./events.ts";
-import {
-  isInTheWay,
-  isSameSpec,
-  MAX_FIRINGS_PER_DAY,
-  MAX_SCHEDULES,
-  type ScheduleCommand,
-  type ScheduleSkip,
-  type ScheduleState,
-} from "./schedules.ts";
+import type { ScheduleCommand, ScheduleSkip, ScheduleState } from "./schedule-events.ts";
+import { isInTheWay, isSameSpec, MAX_FIRINGS_PER_DAY, MAX_SCHEDULES } from "./schedules.ts";
 import { pinOf, type ThreadState } from "./state.ts";
 import { toDay } from "./utc-day.ts";
 

@@ -5,9 +5,9 @@
  * live or queued is the same message. Rejections that need more than state are the host's: `run_not_active` for a run
  * that ended (here it is `run_unknown`), and `file_missing`.
  */
-import { err, ok, type Result } from "#shared/result.ts";
+import { err, ok } from "#shared/result.ts";
 import type { EventScope } from "#ports/event-log.ts";
-import type { CommandContext, Receipt, Rejection, ThreadCommand } from "./commands.ts";
+import type { CommandContext, Receipt, ThreadCommand, Decided } from "./commands.ts";
 import { decideApproval, refuseApproval, supersede } from "./approvals.ts";
 import { closeForCancel, runScope } from "./closing.ts";
 import { selectBranch, startBranch } from "./decide-branch.ts";
@@ -19,11 +19,6 @@ import { isBlank } from "./prompt-text.ts";
 import { toCorrection } from "./usage-correction.ts";
 import { isWaitingForHumans, pinOf, type RunState, type ThreadState } from "./state.ts";
 
-export interface Decision {
-  readonly drafts: readonly ThreadDraft[];
-  readonly receipt: Omit<Receipt, "seq">;
-}
-export type Decided = Result<Decision, Rejection>;
 type CommandOf<T extends ThreadCommand["type"]> = Extract<ThreadCommand, { readonly type: T }>;
 
 /** A state object is written to every snapshot: larger things are files. */

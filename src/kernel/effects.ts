@@ -10,6 +10,7 @@ import type {
   RunFinish,
   ThreadDraft,
 } from "./events.ts";
+import type { GivenApproval } from "./state.ts";
 
 export type Effect =
   /** Bookkeeping that needs no outside: appended as it is. */
@@ -50,12 +51,6 @@ export interface CallModel {
   readonly recovery: boolean;
   /** The person's yes to more of a budget, under which it is made; null when none was asked for (B55). */
   readonly grant: GivenApproval | null;
-}
-/** An approval as it lies in the log. */
-export interface GivenApproval {
-  readonly approvalId: string;
-  readonly requestedSeq: number;
-  readonly decidedSeq: number;
 }
 export interface CallTool {
   readonly type: "call_tool";

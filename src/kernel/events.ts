@@ -18,7 +18,7 @@ import type {
 import type { ClientRequest, PlanItem, ToolEffect, ToolReport } from "#ports/tool.ts";
 import type { BudgetAsk, BudgetStop, LeaseEvents, RunEnd } from "./amounts.ts";
 import type { AgentManifest } from "./manifest.ts";
-import type { ScheduleEvents } from "./schedules.ts";
+import type { ScheduleEvents } from "./schedule-events.ts";
 import type { TokenUsage } from "./token-usage.ts";
 import type { ToolResult } from "./tool-result.ts";
 

@@ -4,7 +4,7 @@
  */
 import type { EventOf } from "./evolve-window.ts";
 import { corrupt } from "./evolve-run.ts";
-import type { ScheduleState } from "./schedules.ts";
+import type { ScheduleState } from "./schedule-events.ts";
 import type { ThreadState } from "./state.ts";
 import { toDay } from "./utc-day.ts";
 

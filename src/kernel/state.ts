@@ -8,7 +8,6 @@ import type { Json } from "#shared/json.ts";
 import type { OutputSpec } from "#ports/model.ts";
 import type { PlanItem, ToolEffect } from "#ports/tool.ts";
 import type { Amounts, BudgetStop, RunTotals } from "./amounts.ts";
-import type { GivenApproval } from "./effects.ts";
 import type {
   CallApprovalKind,
   ErasureTarget,
@@ -19,7 +18,7 @@ import type {
 } from "./events.ts";
 import type { CallDigests, LoopState } from "./loop-guard.ts";
 import type { AgentManifest } from "./manifest.ts";
-import type { ScheduleState } from "./schedules.ts";
+import type { ScheduleState } from "./schedule-events.ts";
 
 export interface ThreadState {
   /** Last folded seq; the next event has the next one. */
@@ -235,6 +234,13 @@ export interface CallState {
     /** What the loop guard compares; null where nothing is known, or the guard itself refused. */
     readonly digest: string | null;
   } | null;
+}
+
+/** An approval as it lies in the log. */
+export interface GivenApproval {
+  readonly approvalId: string;
+  readonly requestedSeq: number;
+  readonly decidedSeq: number;
 }
 
 export interface RunState {

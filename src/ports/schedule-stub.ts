@@ -1,6 +1,6 @@
 /** ScheduleStub: what may be asked of a thread's schedules. Names differ from those of the SDK's own schedules. */
 import type { Receipt } from "#kernel/commands.ts";
-import type { ScheduleOverlap, ScheduleRule } from "#kernel/schedules.ts";
+import type { ScheduleOverlap, ScheduleRule } from "#kernel/schedule-events.ts";
 import type { Caller, Reply } from "./thread-gateway.ts";
 
 /** As it is asked for: `every` counts from when it is set. */

@@ -16,7 +16,7 @@ import {
 } from "#durable-objects/agent/schedule-firing.ts";
 import { plan } from "#durable-objects/agent/schedule-commands.ts";
 import type { Receipt, ThreadCommand } from "#kernel/commands.ts";
-import type { ScheduleState } from "#kernel/schedules.ts";
+import type { ScheduleState } from "#kernel/schedule-events.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
 import type { ScheduleRequest } from "#ports/schedule-stub.ts";
 import type { SubmitRefusal } from "#runner/thread-runtime.ts";

@@ -3,7 +3,7 @@ import { z } from "@hono/zod-openapi";
 import type { ScheduleView } from "#ports/schedule-stub.ts";
 import { Millis, ThreadParams } from "./wire.ts";
 
-/** As src/kernel/schedules.ts has them. */
+/** As src/kernel/schedule-events.ts has them. */
 const MAX_SCHEDULE_CHARS = 4_000;
 const MIN_EVERY_SECONDS = 60;
 
