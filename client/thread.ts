@@ -1,6 +1,7 @@
 /** One conversation of an agent: messages and their runs, approvals, its log and its branches. */
 import { FilesClient } from "./files.ts";
 import { HoldfastError } from "./errors.ts";
+import { SchedulesClient } from "./schedules.ts";
 import type { CallOptions, Http, Query, WriteOptions } from "./http.ts";
 import { RunClient, type OutputRequest } from "./run.ts";
 import { follow, type StreamOptions } from "./stream.ts";
@@ -36,6 +37,7 @@ export class ThreadClient<A extends AnyAgent> {
   readonly id: string;
   readonly agent: string;
   readonly files: FilesClient;
+  readonly schedules: SchedulesClient;
   /** For the other clients of this folder. */
   readonly http: Http;
   readonly path: string;
@@ -46,6 +48,7 @@ export class ThreadClient<A extends AnyAgent> {
     this.http = http;
     this.path = `/agents/${encodeURIComponent(place.agent)}/threads/${encodeURIComponent(place.thread)}`;
     this.files = new FilesClient(http, this.path);
+    this.schedules = new SchedulesClient(http, this.path);
   }
 
   get(options: CallOptions = {}): Promise<Thread> {

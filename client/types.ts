@@ -26,6 +26,7 @@ import type { ExplanationDoc, VerificationDoc } from "../src/protocols/rest/wire
 import type { BudgetDoc, LeaseDoc } from "../src/protocols/rest/wire-budgets.ts";
 import type { ErasureDoc } from "../src/protocols/rest/wire-erasure.ts";
 import type { PrincipalDoc, TicketDoc, TokenDoc } from "../src/protocols/rest/wire-credentials.ts";
+import type { ScheduleBody, ScheduleDoc } from "../src/protocols/rest/wire-schedules.ts";
 import type { Group, SpendItemDoc } from "../src/protocols/rest/wire-spend.ts";
 
 export type Agent = z.output<typeof AgentDoc>;
@@ -42,6 +43,8 @@ export type Principal = z.output<typeof PrincipalDoc>;
 export type Receipt = z.output<typeof ReceiptDoc>;
 export type RecordedEvent = z.output<typeof EventDoc>;
 export type Run = z.output<typeof RunDoc>;
+export type Schedule = z.output<typeof ScheduleDoc>;
+export type NewSchedule = z.input<typeof ScheduleBody>;
 export type SpendGroup = Group;
 export type SpendItem = z.output<typeof SpendItemDoc>;
 export type Thread = z.output<typeof ThreadDoc>;

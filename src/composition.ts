@@ -193,7 +193,12 @@ export function composeApp(
     box: composeBox(config),
     prices: { table: composePriceTable(env), overrides: new D1PriceOverrides(env.DB) },
     promoted: new CachedPromotedAgents(versions, clock),
-    builder: createAgentBuilder({ tools: registeredTools(agents), defaultRoute, hasher }),
+    builder: createAgentBuilder({
+      tools: registeredTools(agents),
+      defaultRoute,
+      hasher,
+      cron: new CronerCron(),
+    }),
     keys: new D1KeyStore(env.DB),
     tokenSecret: config.tokenSecret,
     allowedOrigins: config.allowedOrigins,

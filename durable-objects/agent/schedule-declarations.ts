@@ -1,5 +1,5 @@
 /**
- * Schedules that an agent's file declares, in the thread `main` of each tenant that has one: compared at every start, and
+ * Schedules that an agent declares, in its file or as data, in the thread `main` of each tenant that has one: compared at every start, and
  * written only where they differ, so that no number of restarts and deploys makes two of one (P127).
  */
 import type { CommandContext } from "#kernel/commands.ts";
@@ -12,7 +12,7 @@ import type { ThreadHost } from "./thread-host.ts";
 type DeclaringThread = FiringThread & Pick<ThreadHost, "address">;
 
 /** The thread that does what its agent does by itself. */
-const MAIN_THREAD = "main";
+export const MAIN_THREAD = "main";
 const RUNTIME: CommandContext = { actor: "runtime", idempotencyKey: null, bodyDigest: "" };
 
 export function declareSchedules(host: DeclaringThread): void {

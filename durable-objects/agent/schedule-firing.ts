@@ -27,12 +27,14 @@ export function nextFiring({ runtime }: Pick<FiringThread, "runtime">): number |
   return runtime.mode.writable ? nextFiringOf(runtime.state) : null;
 }
 
-export async function fireDue(host: FiringThread): Promise<void> {
+/** `declare` is asked once it is known what the agent is now: what a promotion has dropped does not fire (P49). */
+export async function fireDue(host: FiringThread, declare: () => void): Promise<void> {
   const known = await host.refreshDefinition();
   if (!known.ok && known.error.retryable) {
     const { code, message } = known.error;
     throw new AppError(code, message, { kind: "unavailable", retryable: true });
   }
+  declare();
   for (const schedule of dueSchedules(host.runtime.state, host.now)) {
     const fired = host.runtime.submit(toFiring(host, schedule, { asked: false }), RUNTIME);
     if (!fired.ok)

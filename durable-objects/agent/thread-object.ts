@@ -16,7 +16,7 @@ import { PushCapability } from "./push/push-capability.ts";
 import { pushRound } from "./push/push-work.ts";
 import { SocketCapability } from "./sockets/socket-capability.ts";
 import { SocketHub } from "./sockets/socket-hub.ts";
-import { declareSchedules } from "./schedule-declarations.ts";
+import { declareSchedules, MAIN_THREAD } from "./schedule-declarations.ts";
 import { fireDue, nextFiring } from "./schedule-firing.ts";
 import { ThreadHost } from "./thread-host.ts";
 import { ThreadHealthReport } from "./thread-health.ts";
@@ -67,8 +67,14 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
       const known = await host.refreshDefinition();
       return known.ok ? this.#command(caller, command) : known;
     },
-    command: async (caller, command) => this.#command(caller, command),
-    nudge: async () => this.#drive.nudge(),
+    command: async (caller, command) => {
+      await this.#learn();
+      return this.#command(caller, command);
+    },
+    nudge: async () => {
+      await this.#learn();
+      return this.#drive.nudge();
+    },
     notify: async () => this.#push.arm(),
     erase: async () => this.#erase(),
   };
@@ -92,7 +98,7 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
         waitsUntil: () => this.#open().waitsUntil(),
         drive: () => this.#work(),
         nextFiring: () => nextFiring(this.#open()),
-        fireDue: () => fireDue(this.#open()),
+        fireDue: () => fireDue(this.#open(), () => this.#declare()),
         nextDelivery: () => this.#open().webhooks.nextAt(),
         sendDeliveries: () => this.#open().webhooks.send(),
         unsent: (error) => this.#report("webhooks_wait", error),
@@ -150,6 +156,12 @@ export abstract class ThreadObject<E extends Cloudflare.Env = Cloudflare.Env> ex
     this.#sockets.wake();
     await (host.hasOpenRun() ? this.#drive.wake() : this.#drive.nudge());
     return reply;
+  }
+
+  /** What an agent that is data declares is not known before (P49). Where it cannot be asked for now, a later wake does. */
+  async #learn(): Promise<void> {
+    const host = await this.#ready();
+    if (host.address.thread === MAIN_THREAD) await host.refreshDefinition();
   }
 
   /** At start-up and before each alarm is set: a thread that does not exist yet has none. */

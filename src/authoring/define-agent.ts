@@ -27,7 +27,7 @@ import {
   MIN_LOOP_LIMIT,
 } from "./defaults.ts";
 
-import { toSchedules, type ScheduleSpec } from "./define-schedules.ts";
+import { toSchedules, type ScheduleSpecs } from "./define-schedules.ts";
 
 export type { AgentDefinition };
 
@@ -62,7 +62,7 @@ export interface AgentSpec<Tools extends readonly Tool[] = readonly Tool[], Outp
   /** How much history its threads keep, where heads are signed; default all. What a thread still uses always stays. */
   readonly retention?: { readonly maxAgeDays?: number; readonly maxEvents?: number };
   /** What the agent does by itself, in each tenant's thread `main` once there is one; by name. Default nothing. */
-  readonly schedules?: { readonly [name: string]: ScheduleSpec };
+  readonly schedules?: ScheduleSpecs;
   /** What its MCP server offers besides the conversation; default nothing. */
   readonly exports?: Partial<AgentExports>;
 }

@@ -12,10 +12,12 @@ import type {
   SpecIssue,
   StoredAgentSpec,
 } from "#ports/agent-versions.ts";
+import type { Cron } from "#ports/cron.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { Tool } from "#ports/tool.ts";
 import { canonicalJson, utf8, type Json } from "#shared/json.ts";
 import { err, ok } from "#shared/result.ts";
+import { findScheduleIssues, pinSchedules } from "./define-schedules.ts";
 import { DEFAULT_MODEL_ROUTE } from "./defaults.ts";
 import { defineAgent, definitionHash, toolSchemaDigest } from "./define-agent.ts";
 
@@ -24,6 +26,7 @@ export interface BuilderDeps {
   /** What `default` is in this deployment; a version pins the route itself (K18). */
   readonly defaultRoute: string;
   readonly hasher: Hasher;
+  readonly cron: Cron;
 }
 
 /** By name. A name that two agents give to different tools means neither. */
@@ -44,7 +47,7 @@ export function registeredTools(agents: Iterable<AgentDefinition>): ReadonlyMap<
 export function createAgentBuilder(deps: BuilderDeps): AgentBuilder {
   return {
     build(spec) {
-      const issues = checkTools(spec, deps.tools);
+      const issues = [...checkTools(spec, deps.tools), ...checkSchedules(spec, deps.cron)];
       if (issues.length > 0) return err(issues);
       const manifest = toManifest(spec, deps);
       const definition = definitionHash(manifest, deps.hasher);
@@ -66,7 +69,8 @@ export function toDefinition(
     const tool = deps.tools.get(name);
     return tool === undefined ? [] : [[name, tool] as const];
   });
-  return { manifest, tools: new Map(tools) };
+  const { schedules } = manifest;
+  return { manifest, tools: new Map(tools), ...(schedules === undefined ? {} : { schedules }) };
 }
 
 function checkTools(spec: StoredAgentSpec, tools: BuilderDeps["tools"]): readonly SpecIssue[] {
@@ -78,12 +82,32 @@ function checkTools(spec: StoredAgentSpec, tools: BuilderDeps["tools"]): readonl
   );
   const repeated = names.size === spec.tools.length ? [] : [REPEATED];
   const overrides = Object.keys(spec.approvals ?? {}).flatMap((name) => {
-    const path = `/approvals/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const path = `/approvals/${toPointer(name)}`;
     if (!names.has(name)) return [{ path, message: "not a tool of this agent" }];
     const isQuestion = tools.get(name)?.approval === "question";
     return isQuestion ? [{ path, message: "a question to a person needs no approval" }] : [];
   });
   return [...unknown, ...repeated, ...overrides];
+}
+
+/** As for an agent's file, and what a file's are checked for when they are declared. */
+function checkSchedules(
+  { schedules = {} }: Pick<StoredAgentSpec, "schedules">,
+  cron: Cron,
+): readonly SpecIssue[] {
+  const issues = findScheduleIssues(schedules);
+  const faults = pinSchedules(schedules).flatMap(({ scheduleId, rule }) => {
+    const message = rule.type === "cron" ? cron.fault(rule) : null;
+    return message === null ? [] : [{ schedule: scheduleId, message }];
+  });
+  return [...issues, ...faults].map(({ schedule, message }) => ({
+    path: `/schedules/${toPointer(schedule)}`,
+    message,
+  }));
+}
+
+function toPointer(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 const REPEATED: SpecIssue = { path: "/tools", message: "a tool is named twice" };
@@ -109,7 +133,10 @@ function toManifest(spec: StoredAgentSpec, deps: BuilderDeps): AgentManifest {
   const tools = manifest.tools.map((pin): ToolPin =>
     Object.hasOwn(approvals, pin.name) ? { ...pin, approval: "always" } : pin,
   );
-  return { ...manifest, tools };
+  const schedules = pinSchedules(spec.schedules ?? {}).toSorted((a, b) =>
+    a.scheduleId < b.scheduleId ? -1 : 1,
+  );
+  return { ...manifest, tools, ...(schedules.length === 0 ? {} : { schedules }) };
 }
 
 /** Without what is absent, so that it cannot take the place of a default. */

@@ -41,6 +41,15 @@ export interface RetryPolicy {
   readonly baseDelayMs: number;
   readonly maxDelayMs: number;
 }
+/** What an agent does by itself. Only where the manifest is all there is of the agent; a file's are beside it. */
+export interface PinnedSchedule {
+  readonly scheduleId: string;
+  readonly rule:
+    | { readonly type: "every"; readonly seconds: number }
+    | { readonly type: "cron"; readonly expression: string; readonly timeZone: string };
+  readonly text: string;
+  readonly overlap: "skip" | "queue";
+}
 export interface AgentManifest {
   readonly name: string;
   readonly description: string;
@@ -58,6 +67,8 @@ export interface AgentManifest {
   readonly loop?: Partial<LoopLimits>;
   /** Over A2A, an answer in words alone to a call that waits for it is a message. Absent: a task, as every other. */
   readonly replies?: "message";
+  /** In the order of their ids. Absent: none, or the file says. */
+  readonly schedules?: readonly PinnedSchedule[];
   /** Re-asks of a structured answer that does not fit its schema. */
   readonly maxRepairs: number;
 }

@@ -58,6 +58,12 @@ export interface PromotedAgents {
 
 type Given<T> = { readonly [K in keyof T]?: T[K] | undefined };
 
+/** As in an agent's file. */
+export type StoredSchedule = {
+  readonly text: string;
+  readonly overlap?: "skip" | "queue" | undefined;
+} & ({ readonly everySeconds: number } | { readonly cron: string; readonly timeZone: string });
+
 /** An agent as data. What is absent has the defaults of agents in files. */
 export interface StoredAgentSpec {
   readonly name: AgentName;
@@ -71,6 +77,8 @@ export interface StoredAgentSpec {
   readonly retry?: Given<RetryPolicy> | undefined;
   readonly loop?: Given<LoopLimits> | undefined;
   readonly maxRepairs?: number | undefined;
+  /** What it does by itself, in each tenant's thread `main`, by name. */
+  readonly schedules?: { readonly [name: string]: StoredSchedule } | undefined;
   /** Names of registered tools. */
   readonly tools: readonly string[];
   /** Of these tools each call needs a person. It only tightens: what a tool itself demands stays. */

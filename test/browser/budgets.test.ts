@@ -1,4 +1,4 @@
-/** The page in Chromium: what may be spent, a run at a budget's limit, and a conversation that is erased. */
+/** The page in Chromium: what may be spent, what an agent does by itself, and a conversation that is erased. */
 import { afterEach, describe, expect, it } from "vitest";
 import { Tab } from "../support/browser.ts";
 import { expectSoundInCorners } from "../support/page-checks.ts";
@@ -88,6 +88,51 @@ describe("budgets", () => {
     const shown = page.getByRole("region", { name: /^tight/ });
     await shown.getByText("Granted on top").waitFor();
     await expectSoundInCorners(tab);
+  });
+});
+
+describe("schedules", () => {
+  it("[W21] are listed with next time, zone and last run; held, fired and removed by keyboard; none says how to set one", async () => {
+    const none = await suite.open("#/obeys/quiet");
+    await none.page.getByRole("button", { name: "Schedules" }).click();
+    await none.page.getByText("Nothing is scheduled here.").waitFor();
+
+    await call("POST", "/agents/obeys/threads", { id: "main" });
+    const rule = { type: "every", seconds: 7_200 };
+    const text = "say by itself";
+    await call("PUT", "/agents/obeys/threads/main/schedules/look", { rule, text });
+    const tab = await operator("#/obeys/main");
+    const { page } = tab;
+    const entry = (name: string) => page.getByRole("region", { name: new RegExp(`^${name}`) });
+    const press = async (name: string): Promise<void> => {
+      await page.getByRole("button", { name, exact: true }).focus();
+      await page.keyboard.press("Enter");
+    };
+    await press("Schedules");
+    const morning = entry("morning");
+    await morning.getByText("At 30 7 * * 1-5 in Asia/Tokyo").waitFor();
+    await morning.getByText(/7:30 AM \(Asia\/Tokyo\)/).waitFor();
+    await morning.getByText("from the agent’s file").waitFor();
+    expect(await page.getByRole("button", { name: "Remove morning" }).count()).toBe(0);
+    await entry("look").getByText("Every 2 hours").waitFor();
+    await entry("look").getByText("None yet").waitFor();
+    await expectSoundInCorners(tab);
+
+    await press("Run now: look");
+    await tab.answers.getByText("by itself", { exact: true }).waitFor();
+    await entry("look")
+      .getByText(/^completed, begun/)
+      .waitFor();
+    await press("Pause morning");
+    await morning.getByText("Paused", { exact: true }).waitFor();
+    await press("Resume morning");
+    await morning.getByText(/7:30 AM/).waitFor();
+    await press("Remove look");
+    await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("Keep");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await entry("look").waitFor({ state: "detached" });
+    expect(tab.faults).toEqual([]);
   });
 });
 

@@ -130,6 +130,9 @@ const AGENT = defineAgent({
   instructions: "Do what the message says.",
   model: ROUTE,
   tools: [sendEmail, askHuman, ls, updatePlan],
+  schedules: {
+    morning: { cron: "30 7 * * 1-5", timeZone: "Asia/Tokyo", text: "say good morning" },
+  },
 });
 const UNPRICED = defineAgent({
   name: "unpriced",

@@ -5,6 +5,7 @@ import type { RequestLogEntry } from "#observability/request-log.ts";
 import type { Rates } from "#auth/rate-limits.ts";
 import type { TenantId } from "#shared/ids.ts";
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
+import { CronerCron } from "#adapters/cron/croner-cron.ts";
 import { createAgentBuilder, registeredTools } from "#authoring/stored-agent.ts";
 import { CachedPromotedAgents } from "#adapters/agent-versions/cached-promoted-agents.ts";
 import { D1AgentVersions } from "#adapters/agent-versions/d1-agent-versions.ts";
@@ -88,6 +89,7 @@ export function createTestApp(
     tools: registeredTools(agents),
     defaultRoute: "embedded/scripted",
     hasher,
+    cron: new CronerCron(),
   });
   const logged: RequestLogEntry[] = [];
   const app = createApp({

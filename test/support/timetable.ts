@@ -104,7 +104,7 @@ export class Timetable {
   }
   /** The alarm: everything that is due fires; the runs wait to be driven. */
   async fire(): Promise<void> {
-    await fireDue(this.#host);
+    await fireDue(this.#host, () => this.#declare());
   }
   /** The alarm, and the work it leads to. */
   async wake(): Promise<void> {

@@ -7,6 +7,7 @@ import { PROMOTED_TTL_MS } from "#adapters/agent-versions/cached-promoted-agents
 import { defineAgent } from "#authoring/define-agent.ts";
 import { defineTool } from "#authoring/define-tool.ts";
 import type { ApprovalView, Page } from "#ports/thread-gateway.ts";
+import type { ScheduleView } from "#ports/schedule-stub.ts";
 import type { Json } from "#shared/json.ts";
 import { Api } from "../support/api.ts";
 import { deploy, lab } from "../support/lab.ts";
@@ -131,6 +132,49 @@ describe("a stored agent", () => {
       body: { code: "agent_unknown" },
     });
     expect((await thread.of("run.started")).length).toBe(1);
+  });
+
+  it("[P49] what it does by itself is declared in its thread main unasked, follows a promotion before it fires, and rests once retired", async () => {
+    const model = new StrictModel(() => say("looked"));
+    lab.models.set("test/clock", model);
+    const thread = new ThreadClient(api, "clock", "main");
+    const look = { everySeconds: 600, text: "look" };
+    const list = async () =>
+      (await api.json<{ items: readonly ScheduleView[] }>("GET", `${thread.path}/schedules`)).body
+        .items;
+    const away = async (): Promise<void> => {
+      await abortAllDurableObjects();
+      lab.clock.advance(Math.max(600_000, PROMOTED_TTL_MS));
+      await list();
+    };
+    const first = await store("clock", "Look.", { schedules: { look } });
+    await promote("clock", first);
+    await api.json("POST", "/v1/agents/clock/threads", { id: "main" });
+    expect(await list()).toMatchObject([{ scheduleId: "look", declared: true, lastRun: null }]);
+    await away();
+    await api.until(async () => ((await thread.of("run.completed")).length === 1 ? true : null));
+    expect(await list()).toMatchObject([
+      { declared: true, lastRun: expect.stringMatching(/^run_/) },
+    ]);
+
+    const second = await store("clock", "Sweep.", {
+      schedules: { sweep: { everySeconds: 1_200, text: "sweep" } },
+    });
+    await promote("clock", second);
+    await away();
+    // The old one was due, and gone with the promotion: nobody is asked to look any more.
+    await api.until(async () => ((await list())[0]?.scheduleId === "sweep" ? true : null));
+    expect(await list()).toHaveLength(1);
+    expect(await thread.of("schedule.fired")).toHaveLength(1);
+
+    expect((await change("clock", second, "retire")).status).toBe(200);
+    await away();
+    await away();
+    await api.until(async () => ((await thread.of("schedule.fired")).length === 2 ? true : null));
+    const [, left] = await thread.of("schedule.fired");
+    expect(left?.payload["skipped"]).toBe("definition_unavailable");
+    expect(model.requests).toHaveLength(1);
+    expect(await thread.chainFault()).toBeNull();
   });
 
   it("[P44] a manifest that is not what its hash says does not run", async () => {

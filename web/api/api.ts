@@ -15,6 +15,7 @@ import type {
   InboxItem,
   Page,
   Run,
+  Schedule,
   SpendItem,
   Thread,
   ThreadItem,
@@ -140,6 +141,20 @@ export class Api {
   }
   erase(place: Place): Promise<Erasure> {
     return this.#at(place).erase();
+  }
+
+  schedules(place: Place): Promise<readonly Schedule[]> {
+    return this.#at(place).schedules.list();
+  }
+  async holdSchedule(place: Place, id: string, paused: boolean): Promise<void> {
+    const { schedules } = this.#at(place);
+    await (paused ? schedules.pause(id) : schedules.resume(id));
+  }
+  async fireSchedule(place: Place, id: string): Promise<void> {
+    await this.#at(place).schedules.fire(id);
+  }
+  async deleteSchedule(place: Place, id: string): Promise<void> {
+    await this.#at(place).schedules.delete(id);
   }
 
   async selectBranch(place: Place, branch: string): Promise<void> {

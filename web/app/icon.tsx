@@ -27,6 +27,7 @@ const PATHS = {
   wallet: "M3 7h16a2 2 0 0 1 2 2v9a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2zM3 7l12-4v4M17 13.500h.010",
   coins: "M4 20V10M10 20V4M16 20v-7M22 20H2",
   pause: "M9 6v12M15 6v12",
+  clock: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16M12 8v4.500l3 2",
   leave: "M14 4H6v16h8M11 12h10M17 8l4 4-4 4",
 } as const;
 

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState, type ReactNode } from "react";
 import type { Api, ThreadData } from "../api/api.ts";
 import { HoldfastError } from "#client/errors.ts";
 import { toMessage } from "../api/to-message.ts";
-import type { Agent, Delivery, Erasure } from "#client/types.ts";
+import type { Agent, Delivery, Erasure, Run } from "#client/types.ts";
 import type { Me, Place } from "../api/types.ts";
 import { Notice } from "../app/notice.tsx";
 import { DropZone } from "../files/drop-zone.tsx";
@@ -11,6 +11,7 @@ import { FilesPanel } from "../files/files-panel.tsx";
 import { ExplainPanel } from "../explain/explain-panel.tsx";
 import { MessageList } from "../message/message-list.tsx";
 import { RecordPanel } from "../record/record-panel.tsx";
+import { SchedulesPanel } from "../schedule/schedules-panel.tsx";
 import { BudgetAsk } from "./budget-ask.tsx";
 import { Composer } from "./composer.tsx";
 import { ConnectionNotice } from "./connection-notice.tsx";
@@ -26,7 +27,10 @@ import { WaitingNotice } from "./waiting-notice.tsx";
 export type Panel =
   | { readonly is: "files" }
   | { readonly is: "record" }
+  | { readonly is: "schedules" }
   | { readonly is: "explain"; readonly run: string };
+
+const NO_RUNS: readonly Run[] = [];
 
 interface Props {
   readonly api: Api;
@@ -49,7 +53,8 @@ export function Conversation({
   // The component is keyed by its place, so this is one object for as long as it lives.
   const [place] = useState(given);
   const chat = useChat(api, place);
-  const { data, error: dataError, refresh } = useThreadData(api, place, toStamp(chat));
+  const stamp = toStamp(chat);
+  const { data, error: dataError, refresh } = useThreadData(api, place, stamp);
   const [panel, setPanel] = useState<Panel | null>(null);
   const [editing, setEditing] = useState<string | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
@@ -107,7 +112,8 @@ export function Conversation({
     return told.receipt;
   }
   const lastUser = chat.messages.findLast(({ role }) => role === "user");
-  const toggle = (is: "files" | "record"): void => setPanel(panel?.is === is ? null : { is });
+  const toggle = (is: "files" | "record" | "schedules"): void =>
+    setPanel(panel?.is === is ? null : { is });
   const closePanel = (): void => setPanel(null);
   const halted = data?.thread.halted ?? null;
   const canOperate = me?.scopes.includes("operate") === true;
@@ -171,6 +177,16 @@ export function Conversation({
           onUpload={upload}
           onDownload={(path) => api.download(place, path)}
           onDelete={(path) => ask(api.deleteFile(place, path))}
+          onClose={closePanel}
+        />
+      )}
+      {panel?.is === "schedules" && (
+        <SchedulesPanel
+          api={api}
+          place={place}
+          runs={data?.runs ?? NO_RUNS}
+          stamp={stamp}
+          canWrite={me?.scopes.includes("threads:write") === true}
           onClose={closePanel}
         />
       )}

@@ -13,9 +13,9 @@ interface Props {
   /** Branches change only between runs. */
   readonly busy: boolean;
   /** Which panel is open beside the messages. */
-  readonly panel: "files" | "record" | "explain" | null;
+  readonly panel: "files" | "record" | "schedules" | "explain" | null;
   readonly onOpenSidebar: () => void;
-  readonly onToggle: (panel: "files" | "record") => void;
+  readonly onToggle: (panel: "files" | "record" | "schedules") => void;
   readonly onClear: () => void;
   readonly onSelectBranch: (branch: string) => void;
 }
@@ -56,6 +56,16 @@ export function ThreadHeader(props: Props): ReactNode {
       >
         <Icon name="clear" />
         <span className="wide-word">Clear</span>
+      </button>
+      <button
+        type="button"
+        className={`button button-small ${panel === "schedules" ? "is-on" : ""}`}
+        aria-expanded={panel === "schedules"}
+        title="What it does by itself"
+        onClick={() => props.onToggle("schedules")}
+      >
+        <Icon name="clock" />
+        <span className="wide-word">Schedules</span>
       </button>
       <button
         type="button"

@@ -1,4 +1,4 @@
-/** Two manifests field by field, as JSON Pointers. Tools are compared by name, so that their order says nothing. */
+/** Two manifests field by field, as JSON Pointers. Tools and schedules are compared by name, so that their order says nothing. */
 import type { AgentManifest } from "#kernel/manifest.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "#shared/json.ts";
 
@@ -15,8 +15,11 @@ export function diffManifests(from: AgentManifest, to: AgentManifest): readonly 
 
 function toFields(manifest: AgentManifest): JsonObject {
   const tools = Object.fromEntries(manifest.tools.map((tool) => [tool.name, tool]));
+  const { schedules = [] } = manifest;
+  const named = Object.fromEntries(schedules.map((schedule) => [schedule.scheduleId, schedule]));
+  const fields = schedules.length === 0 ? { tools } : { tools, schedules: named };
   // A manifest is plain JSON by contract; interfaces merely lack the index signature.
-  return { ...manifest, tools } as unknown as JsonObject;
+  return { ...manifest, ...fields } as unknown as JsonObject;
 }
 
 function diffObjects(path: string, from: JsonObject, to: JsonObject): readonly FieldChange[] {

@@ -11,6 +11,15 @@ const loopLimit = z.int().min(2).max(10_000);
 const Route = z.string().regex(/^[\x21-\x7e]{1,200}$/, { error: "1 to 200 printable characters" });
 const DEFINITION = /^[0-9a-f]{64}$/;
 
+const schedule = {
+  text: z.string().openapi({ description: "The message that each firing sends." }),
+  overlap: z.enum(["skip", "queue"]).optional(),
+};
+const Schedule = z.union([
+  z.strictObject({ ...schedule, everySeconds: z.int() }),
+  z.strictObject({ ...schedule, cron: z.string().max(100), timeZone: z.string().max(64) }),
+]);
+
 export const StoreAgentBody: z.ZodType<StoredAgentSpec> = z
   .strictObject({
     name: z.string().refine(isAgentName, { error: "1 to 48 of a-z, 0-9 and -" }),
@@ -57,6 +66,9 @@ export const StoreAgentBody: z.ZodType<StoredAgentSpec> = z
       })
       .optional()
       .openapi({ description: "When the loop guard stops a run." }),
+    schedules: z.record(z.string(), Schedule).optional().openapi({
+      description: "What it does by itself, in the thread `main` of the tenant, by name.",
+    }),
     maxRepairs: z.int().min(0).max(10).optional(),
     tools: z
       .array(z.string().min(1).max(64))

@@ -63,6 +63,30 @@ describe("storing", () => {
     });
   });
 
+  it("[P49] schedules are part of the version, in whatever order they are given, and compared by name", async () => {
+    const { stored, call } = start();
+    const look = { everySeconds: 600, text: "Look." };
+    const report = { cron: "30 7 * * 1-5", timeZone: "Europe/Berlin", text: "Report." };
+    const one = await stored({ schedules: { look, report } });
+    const rule = { type: "cron", expression: report.cron, timeZone: report.timeZone };
+    expect(one.manifest["schedules"]).toEqual([
+      { scheduleId: "look", rule: { type: "every", seconds: 600 }, text: "Look.", overlap: "skip" },
+      { scheduleId: "report", rule, text: "Report.", overlap: "skip" },
+    ]);
+    expect(await stored({ schedules: { report, look } })).toEqual(one);
+    const two = await stored({ schedules: { look: { ...look, overlap: "queue" } } });
+    const diff = await call(
+      "GET",
+      `/v1/agents/helper/diff?from=${one.definition}&to=${two.definition}`,
+    );
+    const { changes } = await diff.json<{ changes: { path: string; change: string }[] }>();
+    expect(changes.map(({ path, change }) => `${change} ${path}`)).toEqual([
+      "changed /schedules/look/overlap",
+      "removed /schedules/report",
+    ]);
+    expect((await stored()).manifest).not.toHaveProperty("schedules");
+  });
+
   it("[P44] the same again is the same version", async () => {
     const { stored, versions, clock } = start();
     const first = await stored();
@@ -88,6 +112,40 @@ describe("storing", () => {
     ["an unknown field", { model: "x" }, "/model"],
     ["blank instructions", { instructions: "  " }, "/instructions"],
     ["a bad name", { name: "Helper" }, "/name"],
+    [
+      "a schedule of less than a minute",
+      { schedules: { a: { everySeconds: 59, text: "x" } } },
+      "/schedules/a",
+    ],
+    [
+      "a cron expression that is none",
+      { schedules: { a: { cron: "61 * * * *", timeZone: "UTC", text: "x" } } },
+      "/schedules/a",
+    ],
+    [
+      "a time zone that is none",
+      { schedules: { a: { cron: "1 * * * *", timeZone: "Mars/Base", text: "x" } } },
+      "/schedules/a",
+    ],
+    [
+      "a blank message",
+      { schedules: { "b/c": { everySeconds: 60, text: " " } } },
+      "/schedules/b~1c",
+    ],
+    [
+      "two rules",
+      { schedules: { a: { everySeconds: 60, cron: "1 * * * *", text: "x" } } },
+      "/schedules/a/cron",
+    ],
+    [
+      "the schedule that is one too many",
+      {
+        schedules: Object.fromEntries(
+          Array.from({ length: 21 }, (_, index) => [`s${index}`, { everySeconds: 60, text: "x" }]),
+        ),
+      },
+      "/schedules/s20",
+    ],
     ["no steps", { limits: { maxSteps: 0 } }, "/limits/maxSteps"],
   ])("[P43] %s is refused with its path, and nothing is stored", async (_what, more, path) => {
     const { store, versions } = start();
