@@ -85,6 +85,7 @@ export function composeBench({ agent, model, ledger }: BenchParts): ThreadCompos
         revokedAt: null,
       }),
     },
+    retention: { find: async () => null },
     inbox: { opened: async () => undefined, closed: async () => undefined, list: async () => [] },
     push: {
       sender: { post: async () => ({ type: "answered", status: 200, retryAfterMs: null }) },

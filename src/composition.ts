@@ -34,6 +34,7 @@ import { D1PriceOverrides } from "#adapters/prices/d1-price-overrides.ts";
 import { PriceTable } from "#adapters/prices/price-table.ts";
 import { ExportWriter } from "#audit/export-writer.ts";
 import { toJwk } from "#audit/key-set.ts";
+import { D1RetentionPolicies } from "#adapters/retention/d1-retention-policies.ts";
 import { D1RunIndex } from "#adapters/run-index/d1-run-index.ts";
 import { TenantPriceList } from "#adapters/prices/tenant-price-list.ts";
 import { D1SpendStore } from "#adapters/spend/d1-spend.ts";
@@ -121,6 +122,7 @@ export function composeThread(
     metrics: new D1MetricsStore(env.DB),
     webhooks: { store: new D1WebhookStore(env.DB), sender, box: composeBox(config) },
     versions: new D1AgentVersions(env.DB),
+    retention: new D1RetentionPolicies(env.DB),
     archive: new R2BlobArchive(env.BLOBS),
     erasers: composeErasers(env),
     socketProtocol,
@@ -191,6 +193,7 @@ export function composeApp(
     webhooks: new D1WebhookStore(env.DB),
     egress: config.egress,
     box: composeBox(config),
+    retention: new D1RetentionPolicies(env.DB),
     prices: { table: composePriceTable(env), overrides: new D1PriceOverrides(env.DB) },
     promoted: new CachedPromotedAgents(versions, clock),
     builder: createAgentBuilder({

@@ -14,6 +14,7 @@ import { anchorsConsumer } from "#audit/anchoring.ts";
 import { explainRun } from "#audit/explain.ts";
 import { verifyThread } from "#audit/verify-thread.ts";
 import type { ThreadEvents } from "#kernel/events.ts";
+import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { RUN_ENDS } from "#kernel/run-events.ts";
 import type { ThreadAddress } from "#shared/ids.ts";
 import { err, ok } from "#shared/result.ts";
@@ -98,7 +99,9 @@ export function explain(
   const kept = requireHistory(host, startSeq - 1);
   if (!kept.ok) return kept;
   const limit = Math.min(request.limit, MAX_STEPS);
-  return ok(explainRun(host.log, host.storage.hasher, { ...request, startSeq, endSeq, limit }));
+  const pins = host.log.baseState(THREAD_FOLD)?.pins ?? [];
+  const asked = { ...request, startSeq, endSeq, limit, pins };
+  return ok(explainRun(host.log, host.storage.hasher, asked));
 }
 
 function beyond(head: number): Failure {

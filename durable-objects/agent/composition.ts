@@ -16,6 +16,7 @@ import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { MetricsStore } from "#ports/metrics.ts";
 import type { ModelDirectory } from "#ports/model.ts";
 import type { TenantPrices } from "#ports/prices.ts";
+import type { RetentionPolicies } from "#ports/retention-policies.ts";
 import type { Sandbox } from "#ports/sandbox.ts";
 import type { PushProtocol } from "#ports/push.ts";
 import type { RunIndex } from "#ports/run-index.ts";
@@ -48,6 +49,8 @@ export interface ThreadComposition {
   readonly metrics: MetricsStore;
   readonly webhooks: WebhookParts;
   readonly versions: Pick<AgentVersions, "promoted">;
+  /** What tenants say of their threads' history, before what agents say (H44). */
+  readonly retention: Pick<RetentionPolicies, "find">;
   readonly archive: BlobArchive;
   /** Stores outside the object that an erasure has to reach (H32). */
   readonly erasers: readonly Eraser[];

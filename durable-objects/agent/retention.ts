@@ -1,5 +1,5 @@
 /**
- * Retention: prunes the history of one thread by age and number of events (H40 to H42).
+ * Retention: prunes the history of one thread by age and number of events (H40 to H42), as its tenant says, or its agent (H44).
  *
  * Only at rest, only up to a signed head, a bounded part at a time. What is outside the object goes first, so that a
  * process that dies in between finds the same events again.
@@ -7,6 +7,7 @@
 import { firstNeeded } from "#kernel/retention.ts";
 import type { ThreadEvent } from "#kernel/events.ts";
 import type { Retention } from "#ports/agent-definition.ts";
+import type { RetentionPolicies } from "#ports/retention-policies.ts";
 import type { ThreadHost } from "./thread-host.ts";
 
 /** Folded and deleted in one transaction. */
@@ -14,6 +15,19 @@ const MAX_PRUNED = 5_000;
 /** Less is not worth a transaction. */
 const MIN_PRUNED = 50;
 const SLICE = 20;
+const DAY_MS = 86_400_000;
+
+/** Null where everything is kept, or where there is too little to ask. */
+export async function findRetention(
+  { log, address, definition }: ThreadHost,
+  policies: Pick<RetentionPolicies, "find">,
+): Promise<Retention | null> {
+  if (log.head().seq - log.base().seq < MIN_PRUNED) return null;
+  const policy = await policies.find(address.tenant, address.agent);
+  if (policy === null) return definition?.retention ?? null;
+  const { maxAgeDays, maxEvents } = policy;
+  return { maxAgeMs: maxAgeDays === null ? null : maxAgeDays * DAY_MS, maxEvents };
+}
 
 /** True when there may be more to prune. */
 export async function applyRetention(host: ThreadHost, retention: Retention): Promise<boolean> {

@@ -55,7 +55,7 @@ import { runIndexConsumer } from "./outbox-runs.ts";
 import { checkSpend, spendConsumer } from "./outbox-spend.ts";
 import { ledgerConsumer } from "./leases.ts";
 import { WebhookQueue } from "./webhook-queue.ts";
-import { applyRetention, forgetPruned, isAtRest } from "./retention.ts";
+import { applyRetention, findRetention, forgetPruned, isAtRest } from "./retention.ts";
 import { threadProjections } from "./thread-projections.ts";
 import { statusOf } from "./thread-reader.ts";
 import { replyWith, toFailure, UNAVAILABLE } from "./refusals.ts";
@@ -294,11 +294,11 @@ export class ThreadHost {
     return this.#erasing;
   }
 
-  /** Prunes what is beyond the agent's retention; true when there may be more (H40). */
+  /** Prunes what is beyond the tenant's retention, or the agent's; true when there may be more (H40, H44). */
   async applyRetention(): Promise<boolean> {
-    const retention = this.definition?.retention;
-    if (retention === undefined || !this.log.mode.writable || !isAtRest(this)) return false;
-    return applyRetention(this, retention);
+    if (!this.log.mode.writable || !isAtRest(this)) return false;
+    const retention = await findRetention(this, this.#composition.retention);
+    return retention !== null && applyRetention(this, retention);
   }
 
   /** Everything in memory goes on from the same state; what is gone from the log is read from nowhere. */

@@ -8,6 +8,7 @@ import type { EventLog } from "#ports/event-log.ts";
 import type { EventNote, ExplanationView, StepView } from "#ports/audit-views.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { ThreadEvent, ThreadEvents } from "#kernel/events.ts";
+import type { Pin } from "#kernel/state.ts";
 import { StepBuilder, toNote, toPlace } from "./explain-step.ts";
 import { findPin, rebuildRequest, type FoundPin } from "./rebuild-prompt.ts";
 
@@ -20,6 +21,8 @@ export interface ExplainRequest {
   readonly after: number;
   /** Most steps. */
   readonly limit: number;
+  /** Manifests that live in the state at the log's base, where their events were pruned (H45). */
+  readonly pins?: readonly Pin[];
 }
 
 /** A page is given out at the next step once it has read this much. */
@@ -120,7 +123,7 @@ class Page {
     if (!isOfRun && event.type !== "approval.refused") return;
     if (event.type === "run.started") this.#started = event;
     if (event.type === "run.started" || event.type === "model.requested")
-      this.#pin ??= findPin(this.#log, event);
+      this.#pin ??= findPin(this.#log, event, this.#request.pins);
     const builder = isOfRun
       ? this.#builder(step)
       : [...this.#steps.values()].find((each) => each.hasApproval(cause));

@@ -7,6 +7,7 @@
 import type { EventLog } from "#ports/event-log.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { ModelRequest, OutputSpec } from "#ports/model.ts";
+import type { Pin } from "#kernel/state.ts";
 import type { PromptRef, ThreadEvent, ThreadEvents } from "#kernel/events.ts";
 import { followRefs } from "#kernel/follow-refs.ts";
 import type { AgentManifest } from "#kernel/manifest.ts";
@@ -94,8 +95,15 @@ export interface FoundPin {
   readonly output: OutputSpec | null;
 }
 
-/** The newest pin of the run's definition before the request, and the output that the run's first input asked for. */
-export function findPin(log: ThreadLog, event: ThreadEvent): FoundPin | null {
+/**
+ * The newest pin of the run's definition before the request, and the output that the run's first input asked for. `kept`
+ * stand for pins whose events were pruned: a definition is the hash of its manifest, so one is as good as the other (H45).
+ */
+export function findPin(
+  log: ThreadLog,
+  event: ThreadEvent,
+  kept: readonly Pin[] = [],
+): FoundPin | null {
   const { definition, run } = event.header;
   if (definition === null) return null;
   let firstInput: number | null = null;
@@ -120,7 +128,10 @@ export function findPin(log: ThreadLog, event: ThreadEvent): FoundPin | null {
       }
     }
   }
-  return null;
+  const pruned = kept.find((pin) => pin.definition === definition);
+  if (pruned === undefined || firstInput === null) return null;
+  const { seq, manifest } = pruned;
+  return { seq, manifest, definition, output: outputOf(log, firstInput) };
 }
 
 function outputOf(log: ThreadLog, inputSeq: number): OutputSpec | null {

@@ -355,3 +355,17 @@ export const webhookDeliveries = sqliteTable(
     index("webhook_deliveries_listed").on(table.tenant, table.webhook, table.createdAt),
   ],
 );
+
+/** What a tenant says of retention; an empty agent stands for all that have no row. */
+export const retention = sqliteTable(
+  "retention",
+  {
+    tenant: text("tenant").notNull(),
+    agent: text("agent").notNull(),
+    maxAgeDays: integer("max_age_days"),
+    maxEvents: integer("max_events"),
+    updatedAt: integer("updated_at").notNull(),
+    updatedBy: text("updated_by").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.agent] })],
+);

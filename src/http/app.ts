@@ -50,6 +50,7 @@ export interface AppDeps
       | "metrics"
       | "prices"
       | "promoted"
+      | "retention"
       | "spend"
       | "subjects"
       | "versions"

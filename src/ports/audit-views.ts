@@ -155,7 +155,7 @@ export interface StepView {
 export interface ExplanationView {
   readonly logId: string;
   readonly runId: string;
-  /** On the first page: the messages that the run answers, and the manifest it was pinned to. */
+  /** On the first page: the messages that the run answers, and the manifest it was pinned to, unless its event was pruned. */
   readonly inputs: readonly EventNote[];
   readonly pin: (EventPlace & { readonly definition: string; readonly manifest: Json }) | null;
   readonly steps: readonly StepView[];

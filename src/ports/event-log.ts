@@ -214,6 +214,8 @@ export interface EventLog<M> {
    * cursor. Which events something else still names is the caller's to know (L14).
    */
   prune<S>(upTo: number, fold: Fold<M, S>, within?: () => void): PruneReceipt;
+  /** The state that pruned events were folded into; null of a whole log. */
+  baseState<S>(fold: Fold<M, S>): S | null;
   /** Rewrites the state that pruned events were folded into; a whole log has none. For what must be forgotten of it. */
   amendBase<S>(fold: Fold<M, S>, amend: (state: S) => S): void;
   /** Delivers up to `limit` events to each consumer; true when some consumer still lags. */

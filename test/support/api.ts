@@ -15,6 +15,7 @@ import metricsSql from "../../migrations/d1/0005_metrics.sql?raw";
 import runIndexSql from "../../migrations/d1/0006_run_index.sql?raw";
 import hooksSql from "../../migrations/d1/0007_hooks.sql?raw";
 import webhooksSql from "../../migrations/d1/0008_webhooks.sql?raw";
+import retentionSql from "../../migrations/d1/0009_retention.sql?raw";
 
 interface ApiEnv {
   readonly DB: D1Database;
@@ -137,7 +138,7 @@ async function createTables(database: D1Database): Promise<void> {
     .first();
   if (present !== null) return;
   const statements =
-    `${directorySql}${approvalsSql}${agentVersionsSql}${anchorsSql}${spendSql}${metricsSql}${runIndexSql}${hooksSql}${webhooksSql}`
+    `${directorySql}${approvalsSql}${agentVersionsSql}${anchorsSql}${spendSql}${metricsSql}${runIndexSql}${hooksSql}${webhooksSql}${retentionSql}`
       .split(";")
       .map((statement) => statement.trim())
       .filter((statement) => statement !== "");

@@ -40,7 +40,7 @@ const keep = defineTool({
     return `kept ${what}`;
   },
 });
-const send = defineTool({
+export const send = defineTool({
   name: "send",
   description: "Sends, when a person agrees.",
   version: "1",
@@ -147,6 +147,7 @@ export function take<T>(reply: Reply<T>): T {
 
 /** Null when the chain verifies. */
 export function chainFault({ log, storage }: ThreadHost): string | null {
-  const verified = verifyChain(log.raw({ limit: 100_000 }), storage.hasher, { head: log.head() });
+  const bounds = { base: log.base(), head: log.head() };
+  const verified = verifyChain(log.raw({ limit: 100_000 }), storage.hasher, bounds);
   return verified.ok ? null : `${verified.error.reason} at ${verified.error.seq}`;
 }

@@ -19,11 +19,19 @@ interface Process {
 /** Outlives the processes that open it. */
 export class NodeObjectFiles {
   readonly sqlite: DatabaseSync;
+  /** Statements so far, and how many rows they gave. */
+  readonly ran: { readonly query: string; readonly rows: number }[] = [];
   /** What happens while somebody waits for the files. */
   syncing: () => Promise<void> = () => Promise.resolve();
 
   constructor(sqlite: DatabaseSync = new DatabaseSync(":memory:")) {
     this.sqlite = sqlite;
+  }
+
+  /** Tables that a statement walks from end to end. */
+  scannedBy(query: string): readonly string[] {
+    const steps = this.sqlite.prepare(`EXPLAIN QUERY PLAN ${query}`).all();
+    return steps.flatMap(({ detail }) => /^SCAN (\w+)/.exec(String(detail))?.[1] ?? []);
   }
 
   copy(): NodeObjectFiles {
@@ -52,6 +60,7 @@ export class NodeObjectFiles {
     if (this.sqlite.isTransaction || isRead(query)) life.live();
     else pass(query.slice(0, 40));
     const rows = this.sqlite.prepare(query).all(...bindings);
+    this.ran.push({ query, rows: rows.length });
     return { toArray: () => rows.map(toStored) };
   }
 

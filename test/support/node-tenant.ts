@@ -14,6 +14,7 @@ import { D1WebhookStore } from "#adapters/hooks/d1-webhook-store.ts";
 import { ZodJsonSchemas } from "#adapters/json-schema/zod-json-schemas.ts";
 import { D1KeyStore } from "#adapters/key-store/d1-key-store.ts";
 import { D1MetricsStore } from "#adapters/metrics/d1-metrics.ts";
+import { D1RetentionPolicies } from "#adapters/retention/d1-retention-policies.ts";
 import { D1RunIndex } from "#adapters/run-index/d1-run-index.ts";
 import { WebCryptoCheck } from "#adapters/signing/web-crypto-signing.ts";
 import { D1SpendStore } from "#adapters/spend/d1-spend.ts";
@@ -152,6 +153,7 @@ export class NodeTenant {
       metrics: new D1MetricsStore(d1),
       webhooks: { store: new D1WebhookStore(d1), box: null, sender },
       versions: new D1AgentVersions(d1),
+      retention: new D1RetentionPolicies(d1),
       archive: {
         put: (key, content) =>
           life.call("R2 put", async () => void archived.set(key, content.slice())),

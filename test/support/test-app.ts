@@ -14,6 +14,7 @@ import { D1HookStore } from "#adapters/hooks/d1-hook-store.ts";
 import { WebCryptoSecretBox } from "#adapters/secret-box/web-crypto-secret-box.ts";
 import { D1MetricsStore } from "#adapters/metrics/d1-metrics.ts";
 import { D1PriceOverrides } from "#adapters/prices/d1-price-overrides.ts";
+import { D1RetentionPolicies } from "#adapters/retention/d1-retention-policies.ts";
 import { PriceTable } from "#adapters/prices/price-table.ts";
 import { D1SpendStore } from "#adapters/spend/d1-spend.ts";
 import type { AgentDefinition } from "#ports/agent-definition.ts";
@@ -102,6 +103,7 @@ export function createTestApp(
     ledgers,
     spend,
     metrics,
+    retention: new D1RetentionPolicies(d1),
     prices: { table: new PriceTable({ openaiCompatibleUrl: null }), overrides },
     promoted: new CachedPromotedAgents(versions, clock),
     builder,

@@ -186,6 +186,11 @@ export class ChainedEventLog<M> implements EventLog<M> {
     return this.#pruning.prune(upTo, fold, within ?? NOTHING);
   }
 
+  baseState<S>(fold: Fold<M, S>): S | null {
+    const { seq } = this.base();
+    return seq === 0 ? null : this.#foldTo(fold, seq);
+  }
+
   amendBase<S>(fold: Fold<M, S>, amend: (state: S) => S): void {
     this.#requireWritable();
     const { seq } = this.base();

@@ -21,6 +21,7 @@ import type { MetricsStore } from "#ports/metrics.ts";
 import type { SubjectGateway } from "#ports/subject-gateway.ts";
 import type { PriceOverrides } from "#ports/price-overrides.ts";
 import type { Prices } from "#ports/prices.ts";
+import type { RetentionPolicies } from "#ports/retention-policies.ts";
 import type { SpendStore } from "#ports/spend.ts";
 import type { Failure, Reply } from "#ports/thread-gateway.ts";
 import type { WebhookStore } from "#ports/webhook-store.ts";
@@ -50,6 +51,7 @@ export interface RestDeps {
     readonly table: Prices & { readonly version: string };
     readonly overrides: PriceOverrides;
   };
+  readonly retention: RetentionPolicies;
   readonly userTokens: Auth["userTokens"];
   readonly tickets: SocketTickets;
   readonly limits: RateLimits;

@@ -17,6 +17,7 @@ import { addMessageRoutes, addRunRoutes } from "./routes-messages.ts";
 import { addBudgetRoutes } from "./routes-budgets.ts";
 import { addMetricsRoutes } from "./routes-metrics.ts";
 import { addPriceRoutes } from "./routes-prices.ts";
+import { addRetentionRoutes } from "./routes-retention.ts";
 import { addScheduleRoutes } from "./routes-schedules.ts";
 import { addSpendRoutes } from "./routes-spend.ts";
 import { addThreadRoutes } from "./routes-threads.ts";
@@ -51,6 +52,7 @@ export function createRestApi(deps: RestDeps): RestApi {
   addSpendRoutes(router, deps);
   addMetricsRoutes(router, deps);
   addPriceRoutes(router, deps);
+  addRetentionRoutes(router, deps);
   addBudgetRoutes(router, deps);
   closeRouter(router);
   api.openAPIRegistry.registerComponent("securitySchemes", "bearer", {
