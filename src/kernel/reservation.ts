@@ -7,10 +7,10 @@ import type { Reservation } from "./events.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
 /**
- * Of one route, in integer micro-dollars per million tokens. A kind of token without a price of its own costs what the
- * tokens it is part of cost.
+ * Integer micro-dollars per million tokens. A kind of token without a price of its own costs what the tokens it is part of
+ * cost. A type and no interface, because it is JSON.
  */
-export interface Price {
+export type Rates = {
   readonly inputMicrosPerMillion: number;
   readonly outputMicrosPerMillion: number;
   readonly cachedInputMicrosPerMillion?: number;
@@ -18,7 +18,11 @@ export interface Price {
   readonly reasoningMicrosPerMillion?: number;
   readonly audioInputMicrosPerMillion?: number;
   readonly audioOutputMicrosPerMillion?: number;
-}
+};
+/** Of a call with more input than this: of all of its tokens, and not only of those above (B32). */
+export type PriceTier = Rates & { readonly aboveInputTokens: number };
+/** Of one route. */
+export type Price = Rates & { readonly tiers?: readonly PriceTier[] };
 
 const MILLION = 1_000_000;
 
@@ -33,34 +37,59 @@ export function reservation(
   return { tokens, costMicros: worstCaseMicros(price, inputTokens, settings.maxOutputTokens) };
 }
 
-/** Every token at the highest price that a token of its side may have. */
+/**
+ * Every token at the highest price that a token of its side may have: a call may turn out smaller than reserved, so that
+ * each tier up to its size counts, and a dearer one below it too.
+ */
 export function worstCaseMicros(price: Price, inputTokens: number, outputTokens: number): number {
-  const input = Math.max(
-    price.inputMicrosPerMillion,
-    price.cachedInputMicrosPerMillion ?? 0,
-    price.cacheWriteMicrosPerMillion ?? 0,
-    price.audioInputMicrosPerMillion ?? 0,
-  );
-  const output = Math.max(
-    price.outputMicrosPerMillion,
-    price.reasoningMicrosPerMillion ?? 0,
-    price.audioOutputMicrosPerMillion ?? 0,
-  );
+  const { tiers = [] } = price;
+  const reached = tiers.filter(({ aboveInputTokens }) => inputTokens > aboveInputTokens);
+  const input = Math.max(...[price, ...reached].map(dearestInput));
+  const output = Math.max(...[price, ...reached].map(dearestOutput));
   return Math.ceil((inputTokens * input + outputTokens * output) / MILLION);
+}
+
+function dearestInput(rates: Rates): number {
+  return Math.max(
+    rates.inputMicrosPerMillion,
+    rates.cachedInputMicrosPerMillion ?? 0,
+    rates.cacheWriteMicrosPerMillion ?? 0,
+    rates.audioInputMicrosPerMillion ?? 0,
+  );
+}
+
+function dearestOutput(rates: Rates): number {
+  return Math.max(
+    rates.outputMicrosPerMillion,
+    rates.reasoningMicrosPerMillion ?? 0,
+    rates.audioOutputMicrosPerMillion ?? 0,
+  );
+}
+
+/** The tier of a call by its input, cached and other parts included; what it begins above is not in it. */
+function ratesOf(price: Price, inputTokens: number): Rates {
+  const { tiers = [] } = price;
+  return tiers
+    .filter(({ aboveInputTokens }) => inputTokens > aboveInputTokens)
+    .reduce<Rates & { readonly aboveInputTokens: number }>(
+      (highest, tier) => (tier.aboveInputTokens > highest.aboveInputTokens ? tier : highest),
+      { ...price, aboveInputTokens: -1 },
+    );
 }
 
 /** Parts are priced as parts, the rest of their side at the side's price: nothing is counted twice (B21). */
 export function costMicros(price: Price, usage: TokenUsage): number {
-  const { inputMicrosPerMillion: input, outputMicrosPerMillion: output } = price;
+  const rates = ratesOf(price, usage.input);
+  const { inputMicrosPerMillion: input, outputMicrosPerMillion: output } = rates;
   const { cachedInput = 0, cacheWrite = 0, audioInput = 0, reasoning = 0, audioOutput = 0 } = usage;
   const total =
     (usage.input - cachedInput - cacheWrite - audioInput) * input +
-    cachedInput * (price.cachedInputMicrosPerMillion ?? input) +
-    cacheWrite * (price.cacheWriteMicrosPerMillion ?? input) +
-    audioInput * (price.audioInputMicrosPerMillion ?? input) +
+    cachedInput * (rates.cachedInputMicrosPerMillion ?? input) +
+    cacheWrite * (rates.cacheWriteMicrosPerMillion ?? input) +
+    audioInput * (rates.audioInputMicrosPerMillion ?? input) +
     (usage.output - reasoning - audioOutput) * output +
-    reasoning * (price.reasoningMicrosPerMillion ?? output) +
-    audioOutput * (price.audioOutputMicrosPerMillion ?? output);
+    reasoning * (rates.reasoningMicrosPerMillion ?? output) +
+    audioOutput * (rates.audioOutputMicrosPerMillion ?? output);
   return Math.ceil(total / MILLION);
 }
 

@@ -65,7 +65,8 @@ const VENDORS: ReadonlyMap<string, string> = new Map([
   ["generativelanguage.googleapis.com", "google"],
 ]);
 
-interface Entry {
+type Rates = Omit<RoutePrice, "version" | "tiers">;
+interface EntryRates {
   readonly input: number;
   readonly output: number;
   readonly cachedInput?: number;
@@ -74,22 +75,38 @@ interface Entry {
   readonly audioInput?: number;
   readonly audioOutput?: number;
 }
+/** As an entry of prices.json has it. */
+export interface PriceEntry extends EntryRates {
+  /** Of calls with more input than `aboveInput` tokens. */
+  readonly tiers?: readonly (EntryRates & { readonly aboveInput: number })[];
+}
 
 const MODELS: ReadonlyMap<string, RoutePrice> = new Map(
-  Object.entries<Entry>(TABLE.models).map(([id, entry]) => [id, toPrice(id, entry)]),
+  Object.entries<PriceEntry>(TABLE.models).map(([id, entry]) => [id, toRoutePrice(id, entry)]),
 );
 
-function toPrice(id: string, entry: Entry): RoutePrice {
-  const rate = (name: keyof Entry): number | undefined => {
-    const value = entry[name];
-    invariant(
-      value === undefined || (Number.isSafeInteger(value) && value >= 0),
-      `${id} has whole prices`,
-    );
-    return value;
-  };
+export function toRoutePrice(id: string, { tiers = [], ...entry }: PriceEntry): RoutePrice {
+  const steps = tiers.map(({ aboveInput, ...rates }) => ({
+    aboveInputTokens: whole(id, aboveInput),
+    ...toRates(id, rates),
+  }));
+  invariant(
+    new Set(steps.map(({ aboveInputTokens }) => aboveInputTokens)).size === steps.length,
+    `${id} has each tier once`,
+  );
   return {
     version: TABLE.version,
+    ...toRates(id, entry),
+    ...(steps.length === 0 ? {} : { tiers: steps }),
+  };
+}
+
+function toRates(id: string, entry: EntryRates): Rates {
+  const rate = (name: keyof EntryRates): number | undefined => {
+    const value = entry[name];
+    return value === undefined ? undefined : whole(id, value);
+  };
+  return {
     inputMicrosPerMillion: rate("input") ?? 0,
     outputMicrosPerMillion: rate("output") ?? 0,
     ...optional("cachedInputMicrosPerMillion", rate("cachedInput")),
@@ -100,6 +117,11 @@ function toPrice(id: string, entry: Entry): RoutePrice {
   };
 }
 
-function optional(name: keyof RoutePrice, value: number | undefined): Partial<RoutePrice> {
+function whole(id: string, value: number): number {
+  invariant(Number.isSafeInteger(value) && value >= 0, `${id} has whole prices`);
+  return value;
+}
+
+function optional(name: keyof Rates, value: number | undefined): Partial<Rates> {
   return value === undefined ? {} : { [name]: value };
 }

@@ -12,21 +12,43 @@ const RouteText = z
   .regex(/^[\x21-\x7e]{1,200}$/, { error: "1 to 200 printable characters" })
   .openapi({ description: "Route of a model.", example: "openai-compatible/qwen3:8b" });
 
+const MAX_TIERS = 8;
+
+const rates = {
+  inputMicrosPerMillion: Rate,
+  outputMicrosPerMillion: Rate,
+  cachedInputMicrosPerMillion: Rate.exactOptional().openapi({
+    description: "Default: as input.",
+  }),
+  cacheWriteMicrosPerMillion: Rate.exactOptional().openapi({ description: "Default: as input." }),
+  audioInputMicrosPerMillion: Rate.exactOptional().openapi({ description: "Default: as input." }),
+  reasoningMicrosPerMillion: Rate.exactOptional().openapi({ description: "Default: as output." }),
+  audioOutputMicrosPerMillion: Rate.exactOptional().openapi({
+    description: "Default: as output.",
+  }),
+};
+
 export const Rates: z.ZodType<Price> = z
   .strictObject({
-    inputMicrosPerMillion: Rate,
-    outputMicrosPerMillion: Rate,
-    cachedInputMicrosPerMillion: Rate.exactOptional().openapi({
-      description: "Default: as input.",
-    }),
-    cacheWriteMicrosPerMillion: Rate.exactOptional().openapi({ description: "Default: as input." }),
-    audioInputMicrosPerMillion: Rate.exactOptional().openapi({ description: "Default: as input." }),
-    reasoningMicrosPerMillion: Rate.exactOptional().openapi({ description: "Default: as output." }),
-    audioOutputMicrosPerMillion: Rate.exactOptional().openapi({
-      description: "Default: as output.",
-    }),
+    ...rates,
+    tiers: z
+      .array(z.strictObject({ aboveInputTokens: z.int().min(1), ...rates }))
+      .min(1)
+      .max(MAX_TIERS)
+      .refine((tiers) => isRising(tiers.map(({ aboveInputTokens }) => aboveInputTokens)), {
+        error: "tiers come in the order of aboveInputTokens, each once",
+      })
+      .exactOptional()
+      .openapi({
+        description:
+          "Of a call with more input tokens than this, its cached ones included: of all of its tokens. What a tier does not name is as its own input or output.",
+      }),
   })
   .openapi("Rates");
+
+function isRising(values: readonly number[]): boolean {
+  return values.every((value, index) => index === 0 || value > (values[index - 1] ?? Infinity));
+}
 
 export const SetPriceBody = z.strictObject({ route: RouteText, rates: Rates }).openapi("SetPrice");
 export const PriceQuery = z.strictObject({ route: RouteText });

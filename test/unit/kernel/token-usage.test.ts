@@ -128,6 +128,67 @@ describe("cost", () => {
     );
   });
 
+  test("[B32] a call costs the tier that its input is above, all of its tokens", () => {
+    const tiered: Price = {
+      inputMicrosPerMillion: 1_000_000,
+      outputMicrosPerMillion: 2_000_000,
+      cachedInputMicrosPerMillion: 100_000,
+      tiers: [
+        {
+          aboveInputTokens: 1_000,
+          inputMicrosPerMillion: 3_000_000,
+          outputMicrosPerMillion: 4_000_000,
+        },
+        {
+          aboveInputTokens: 100,
+          inputMicrosPerMillion: 2_000_000,
+          outputMicrosPerMillion: 5_000_000,
+        },
+      ],
+    };
+    const cost = (input: number, more = {}) => costMicros(tiered, { input, output: 10, ...more });
+    expect([100, 101, 1_000, 1_001].map((input) => cost(input))).toEqual([
+      100 + 20,
+      202 + 50,
+      2_000 + 50,
+      3_003 + 40,
+    ]);
+    // Cached tokens count for the size; a tier without a price of theirs takes its own input's.
+    expect(cost(101, { cachedInput: 100 })).toBe(202 + 50);
+    expect(cost(100, { cachedInput: 100 })).toBe(10 + 20);
+    const settings = { maxOutputTokens: 10, temperature: null };
+    const reserved = (input: number) => reservation(settings, input, tiered).costMicros;
+    expect([100, 101, 1_001].map(reserved)).toEqual([120, 252, 3_003 + 50]);
+  });
+
+  test("[B32] whatever the tiers, no call that fits its reservation costs more than it, and one that stays below all costs as without", () => {
+    const tier = fc.tuple(fc.integer({ min: 1, max: 2_000_000 }), price);
+    const tiers = fc.array(tier, { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(
+        usage,
+        price,
+        tiers,
+        fc.nat(1_000_000),
+        fc.nat(1_000),
+        (said, base, steps, more, moreOut) => {
+          const tiered: Price = {
+            ...base,
+            tiers: steps.map(([aboveInputTokens, rates]) => ({ aboveInputTokens, ...rates })),
+          };
+          const { tokens } = toTokenUsage(said, ESTIMATE);
+          const cost = costMicros(tiered, tokens);
+          expect(Number.isSafeInteger(cost)).toBe(true);
+          expect(cost).toBeLessThanOrEqual(
+            worstCaseMicros(tiered, tokens.input + more, tokens.output + moreOut),
+          );
+          const lowest = Math.min(...steps.map(([above]) => above));
+          if (tokens.input <= lowest) expect(cost).toBe(costMicros(base, tokens));
+        },
+      ),
+    );
+  });
+
   test("[B22] a reservation takes the dearest token of each side", () => {
     const rates = {
       inputMicrosPerMillion: 3_000_000,

@@ -1,6 +1,6 @@
 /** The table of the deployment: which routes it prices, and that an entry says where its price stands. */
 import { describe, expect, it } from "vitest";
-import { PriceTable } from "#adapters/prices/price-table.ts";
+import { PriceTable, toRoutePrice, type PriceEntry } from "#adapters/prices/price-table.ts";
 import TABLE from "#adapters/prices/prices.json" with { type: "json" };
 
 const at = (openaiCompatibleUrl: string | null) => new PriceTable({ openaiCompatibleUrl });
@@ -10,12 +10,35 @@ describe("the price table", () => {
   it("[B20] each entry has whole micro-dollars, and the page and day that they stand for", () => {
     const sources: Readonly<Record<string, { readonly page: string; readonly asOf: string }>> =
       TABLE.sources;
-    for (const [id, { source, ...rates }] of Object.entries(TABLE.models)) {
+    for (const [id, { source, tiers: _, ...rates }] of Object.entries<
+      PriceEntry & { readonly source: string }
+    >(TABLE.models)) {
       expect(sources[source]?.page, id).toMatch(/^https:\/\//);
       expect(sources[source]?.asOf, id).toMatch(/^\d{4}-\d{2}-\d{2}$/);
       for (const rate of Object.values(rates)) expect(Number.isSafeInteger(rate), id).toBe(true);
     }
     expect(TABLE.version).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+  });
+
+  it("[B32] an entry may have tiers; one that is not whole, or is there twice, does not load", () => {
+    const entry = { input: 10, output: 20 };
+    const tier = { aboveInput: 200_000, input: 20, output: 30, cachedInput: 2 };
+    expect(toRoutePrice("x", { ...entry, tiers: [tier] })).toEqual({
+      version: TABLE.version,
+      inputMicrosPerMillion: 10,
+      outputMicrosPerMillion: 20,
+      tiers: [
+        {
+          aboveInputTokens: 200_000,
+          inputMicrosPerMillion: 20,
+          outputMicrosPerMillion: 30,
+          cachedInputMicrosPerMillion: 2,
+        },
+      ],
+    });
+    expect(toRoutePrice("x", entry)).not.toHaveProperty("tiers");
+    for (const tiers of [[tier, tier], [{ ...tier, input: 0.5 }], [{ ...tier, aboveInput: 1.5 }]])
+      expect(() => toRoutePrice("x", { ...entry, tiers })).toThrow();
   });
 
   it("[B20] Workers AI and gateway models are priced by their id, under the table's version", () => {

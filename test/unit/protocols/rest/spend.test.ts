@@ -162,6 +162,33 @@ describe("/v1/prices", () => {
     expect((await list("?route=nobody/knows")).items).toEqual([]);
   });
 
+  it("[B32] tiers are set with a price, in rising order, each once", async () => {
+    const { call } = await setUp();
+    const tier = (aboveInputTokens: number) => ({ aboveInputTokens, ...RATES });
+    const put = (tiers: readonly object[]) =>
+      call("PUT", "/v1/prices", {
+        as: OPERATOR,
+        json: { route: ROUTE, rates: { ...RATES, tiers } },
+      });
+    for (const tiers of [
+      [],
+      [tier(0)],
+      [tier(200), tier(200)],
+      [tier(200), tier(100)],
+      [{ aboveInputTokens: 5 }],
+    ])
+      expect((await put(tiers)).status).toBe(400);
+    const set = await put([tier(100), tier(200)]);
+    expect(set.status).toBe(200);
+    const { version } = await set.json<{ version: string }>();
+    const other = await put([tier(100), tier(201)]);
+    expect((await other.json<{ version: string }>()).version).not.toBe(version);
+    const listed = await call("GET", "/v1/prices", { as: OPERATOR });
+    expect(await listed.json()).toMatchObject({
+      items: [{ route: ROUTE, rates: { ...RATES, tiers: [tier(100), tier(201)] } }],
+    });
+  });
+
   it("[B24] is for those who operate, and a user's never", async () => {
     const { call, mint } = await setUp();
     const json = { route: ROUTE, rates: RATES };
