@@ -264,7 +264,8 @@ describe("D05: children of one budget that start in the same millisecond", () =>
     );
     const api = await Api.service("d05b", SCOPES);
     start("d05b-child", model);
-    start("d05b-parent", new ScriptModel([spend(5_000)], { by: "call" }));
+    const own = new ScriptModel([spend(5_000)], { by: "call" });
+    start("d05b-parent", own);
     await put(api, 600_000);
     const child = new ThreadClient(api, "d05b-child", "c");
     const parent = new ThreadClient(api, "d05b-parent", "p");
@@ -275,6 +276,7 @@ describe("D05: children of one budget that start in the same millisecond", () =>
       status: "failed",
       reason: "budget_exceeded",
     });
+    expect(own.requests).toHaveLength(0);
     model.release();
     expect(await child.ended(running)).toMatchObject({ status: "completed" });
     expect(await atRest(api)).toMatchObject({ spent: 100_000, leased: 0, left: 500_000 });
