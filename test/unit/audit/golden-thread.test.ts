@@ -1,5 +1,5 @@
 /**
- * Golden logs of whole threads, one per scenario of the crash suite, written once and never edited: what they hold must
+ * Golden logs of whole threads, one per scenario of the crash suite and one per play of what those leave out, written once and never edited: what they hold must
  * stay readable, foldable and recompilable by every later build. `UPDATE=1` writes the missing ones only.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -8,8 +8,10 @@ import { describe, expect, it } from "vitest";
 import { NodeHasher } from "#adapters/hasher/node-hasher.ts";
 import { exportLog, verifyExport } from "#audit/export.ts";
 import { rebuildPrompt } from "#audit/rebuild-prompt.ts";
+import { THREAD_CATALOGUE } from "#kernel/event-upcast.ts";
 import { THREAD_FOLD } from "#kernel/evolve.ts";
 import { SCENARIOS, type Scenario } from "#test/crash/scenarios.ts";
+import { GOLDEN_PLAYS, type GoldenPlay } from "#test/support/golden-plays.ts";
 import { readGoldenLog } from "#test/support/golden-log.ts";
 import { ScriptModel } from "#test/support/scripted-model.ts";
 import { ThreadHarness } from "#test/support/thread-harness.ts";
@@ -18,20 +20,27 @@ import { World } from "#test/support/world.ts";
 const FOLDER = join(import.meta.dirname, "../../fixtures/logs/threads-v1");
 const hasher = new NodeHasher();
 
-async function record(scenario: Scenario): Promise<string> {
-  const thread = new ThreadHarness({
-    model: new ScriptModel(scenario.script),
-    tools: scenario.tools(new World()),
-  });
-  await scenario.play(thread);
-  return `${[...exportLog(thread.log)].join("\n")}\n`;
+const toPlay = (scenario: Scenario): GoldenPlay => ({
+  name: scenario.name,
+  play: async () => {
+    const model = new ScriptModel(scenario.script);
+    const thread = new ThreadHarness({ model, tools: scenario.tools(new World()) });
+    await scenario.play(thread);
+    return thread;
+  },
+});
+const PLAYS: readonly GoldenPlay[] = [...SCENARIOS.map(toPlay), ...GOLDEN_PLAYS];
+
+async function record({ play }: GoldenPlay): Promise<string> {
+  const { log } = await play();
+  return `${[...exportLog(log)].join("\n")}\n`;
 }
 
-function pathOf({ name }: Scenario): string {
+function pathOf({ name }: GoldenPlay): string {
   return join(FOLDER, `${name.replaceAll(/[^a-z0-9]+/gu, "-")}.jsonl`);
 }
 
-describe.each(SCENARIOS)("golden log of: $name", (scenario) => {
+describe.each(PLAYS)("golden log of: $name", (scenario) => {
   it("[K11] compiles every recorded request again to the recorded digest", async () => {
     if (!existsSync(pathOf(scenario)) && process.env["UPDATE"] === "1") {
       mkdirSync(FOLDER, { recursive: true });
@@ -79,4 +88,11 @@ describe.each(SCENARIOS)("golden log of: $name", (scenario) => {
     const rebuilt = rebuildPrompt(tampered, hasher, last.header.seq);
     expect(rebuilt.ok && rebuilt.value.intact).toBe(false);
   });
+});
+
+it("[L13] each type of the catalogue is in some golden log", () => {
+  const told = PLAYS.flatMap((play) => readGoldenLog(readFileSync(pathOf(play), "utf8")).events);
+  const types = new Set<string>(told.map(({ type }) => type));
+  const missing = Object.keys(THREAD_CATALOGUE.versions).filter((type) => !types.has(type));
+  expect(missing, "add a play to test/support/golden-plays.ts, then UPDATE=1").toEqual([]);
 });
