@@ -20,14 +20,38 @@ import { signInLink } from "./lib/sign-in-link.mjs";
 import { freePort } from "./lib/ports.mjs";
 import { ROOT, mustRun, say } from "./lib/project.mjs";
 
-const { values } = parseArgs({
-  options: {
-    port: { type: "string", default: process.env.PORT ?? "8787" },
-    state: { type: "string", default: ".holdfast" },
-    config: { type: "string", default: DEV_CONFIG },
-    slow: { type: "boolean", default: false },
-  },
-});
+/** For lines that are on their way when the banner is printed. */
+const QUIET_MS = 500;
+const USAGE = `npm start -- [options]
+
+  --port N      port to listen on (default 8787, or PORT; the next free one where it is taken)
+  --state DIR   where everything is kept (default .holdfast)
+  --slow        the embedded model pauses between words, so that there is time to kill it
+  --config FILE another wrangler configuration
+  --help        this`;
+
+function readOptions() {
+  try {
+    return parseArgs({
+      options: {
+        help: { type: "boolean", default: false },
+        port: { type: "string", default: process.env.PORT ?? "8787" },
+        state: { type: "string", default: ".holdfast" },
+        config: { type: "string", default: DEV_CONFIG },
+        slow: { type: "boolean", default: false },
+      },
+    }).values;
+  } catch (error) {
+    say(`${error.message}\n\n${USAGE}`);
+    process.exit(2);
+  }
+}
+
+const values = readOptions();
+if (values.help) {
+  say(USAGE);
+  process.exit(0);
+}
 
 if (values.slow) process.env.HOLDFAST_SCRIPTED_PACE_MS ??= "700";
 await ensureInstalled();
@@ -46,6 +70,8 @@ const port = await freePort(Number(values.port));
 
 let stopping = false;
 let server = null;
+// What the server logs of this command's own request for a link would stand before the banner.
+let told = false;
 async function end(signal) {
   if (stopping) return;
   stopping = true;
@@ -59,7 +85,7 @@ process.on("SIGTERM", () => void end("SIGTERM"));
 
 try {
   const onLine = (line) => {
-    if (server !== null) say(`  ${line}`);
+    if (told) say(`  ${line}`);
   };
   server = await startServer({ state, config: values.config, port, onLine });
 } catch (error) {
@@ -78,6 +104,7 @@ say(
     state: values.state,
   }),
 );
+setTimeout(() => (told = true), QUIET_MS).unref();
 
 await server.exited;
 if (!stopping) {

@@ -8,7 +8,8 @@ export function EmbeddedNotice({ agent }: { readonly agent: Agent }): ReactNode 
   return (
     <details className="embedded">
       <summary>
-        <strong>Not an LLM.</strong> The built-in model is a set of rules for CSV and text files.
+        <strong>Not an LLM.</strong> The built-in model is a set of rules for CSV and text files,
+        and mails.
         <span className="embedded-more">Use a real one</span>
       </summary>
       <p>Start again with any OpenAI-compatible server, such as Ollama. Your conversations stay.</p>

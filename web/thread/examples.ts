@@ -45,11 +45,7 @@ const TABLE: readonly Example[] = [
     file: SAMPLE,
   },
 ];
-const MAIL = {
-  to: "ada@example.com",
-  subject: "Friday",
-  body: "Hello Ada, does Friday at ten still suit you?",
-};
+const MAIL = "Email ada@example.com: Hello Ada, does Friday at ten still suit you?";
 const QUESTION = {
   question: "Which day suits you for the meeting?",
   schema: { type: "string", enum: ["Thursday", "Friday"] },
@@ -67,9 +63,7 @@ export function examplesFor(agent: Agent): readonly Example[] {
     return [
       {
         label: "Mail Ada about Friday. You approve it first",
-        text: scripted
-          ? call("send_email", MAIL)
-          : "Ask ada@example.com whether Friday at ten still suits her.",
+        text: MAIL,
       },
       {
         label: "Let it ask you which day suits",

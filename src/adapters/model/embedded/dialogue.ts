@@ -15,6 +15,7 @@ import {
 import { lineSearchCode, queryCode, tableProfileCode, textProfileCode } from "./code-gen.ts";
 import { toTerms } from "./columns.ts";
 import { type Intent, namedFiles, readIntent, type Report, withoutFiles } from "./intent.ts";
+import { readMail } from "./mail.ts";
 import { parseQuery } from "./parse-query.ts";
 import type { Query } from "./query.ts";
 import { objects, type Profile, readProfile, type TableProfile } from "./table.ts";
@@ -53,6 +54,8 @@ export function nextMove(request: ModelRequest): Move {
     tools: new Set(request.tools.map((tool) => tool.name)),
   };
   if (talk.intent.kind === "directives") return nextDirective(talk.intent, turn);
+  const mail = talk.tools.has("send_email") ? readMail(turn.text) : null;
+  if (mail !== null) return sendMail(talk, mail);
   if (talk.intent.kind === "small_talk")
     return say(
       `Hello. I am a small set of rules, not a language model. ${ABILITIES} Upload a file to this thread and ask about it. ${SWITCH}`,
@@ -84,6 +87,17 @@ function nextDirective({ calls }: Extract<Intent, { kind: "directives" }>, turn:
       `\`${step.name}\` ${step.isError ? "failed" : "answered"}:\n\n\`\`\`\n${clip(step.output, 1500)}\n\`\`\``,
   );
   return say(results.join("\n\n"));
+}
+
+function sendMail(talk: Conversation, mail: JsonObject): Move {
+  const [sent] = talk.turn.steps;
+  if (sent === undefined)
+    return call(talk, { say: "I put it in your words.", name: "send_email", args: mail });
+  return say(
+    sent.isError
+      ? `Nothing was sent:\n\n> ${clip(sent.output, 600)}`
+      : `It is sent to ${String(mail["to"])}. Its copy lies in the folder \`outbox\`.`,
+  );
 }
 
 function chooseFile(talk: Conversation): Move {
