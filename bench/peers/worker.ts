@@ -3,6 +3,7 @@ import { SOCKET_PASS_HEADER, type SocketPass } from "../../src/ports/socket-pass
 import { routeAgentRequest } from "agents";
 import { type Caller, type ThreadStub } from "../../src/ports/thread-gateway.ts";
 import { toUiMessages } from "../../src/protocols/websocket/ui-messages.ts";
+import { SCOPES } from "../../src/auth/principal.ts";
 import type { TenantId } from "../../src/shared/ids.ts";
 import { startCounting, stopCounting } from "./count-rows.ts";
 
@@ -23,7 +24,8 @@ const CALLER: Caller = {
   tenant: "bench" as TenantId,
   kind: "service",
   id: "bench",
-  scopes: ["admin"],
+  // As the gateway spells `admin` out: a socket is asked for each of them again (P37).
+  scopes: SCOPES,
 };
 
 const PASS: SocketPass = {

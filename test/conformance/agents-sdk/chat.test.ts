@@ -1,7 +1,7 @@
 /** `useAgent` and `useAgentChat` of the published packages, against a real server. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startBundled, type BundledServer } from "../../support/bundled-server.ts";
-import { ChatTab, type Place } from "../../support/sdk-client.ts";
+import { AGENT, ChatTab, RawSocket, type Place } from "../../support/sdk-client.ts";
 
 let server: BundledServer;
 const tabs: ChatTab[] = [];
@@ -80,6 +80,33 @@ describe("useAgentChat, unchanged", () => {
     await shows(one, ["user: slow 20", `assistant: ${words(20)}`]);
     await settles(one);
     await settles(two);
+  });
+
+  it("[P27] offers what is queued after what runs: a tab that comes between ends with both, and is told of nothing pending", async () => {
+    const place = newPlace();
+    const tab = await openTab(place);
+    void tab.chat.sendMessage({ text: "slow 60" });
+    await expect.poll(() => tab.shown.at(-1), { timeout: 10_000 }).toContain("w2 ");
+    const queued = await fetch(`${place.url}/v1/agents/${AGENT}/threads/${place.thread}/messages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${place.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ text: "slow 10" }),
+    });
+    expect(await queued.json()).toMatchObject({ disposition: "queued" });
+    tab.close();
+    const [again, raw] = [await openTab(place), await RawSocket.open(place)];
+    raw.send({ type: "cf_agent_stream_resume_request" });
+    // A message stands where it was recorded, which is before the answer to the one it waits for.
+    const said = ["user: slow 60", "user: slow 10"];
+    await shows(again, [...said, `assistant: ${words(60)}`, `assistant: ${words(10)}`]);
+    await settles(again);
+    // Told once of each run, the running one first; there is no state in between.
+    await expect
+      .poll(() => raw.of("cf_agent_stream_resuming").length, { timeout: 10_000 })
+      .toBeGreaterThan(0);
+    expect(raw.of("cf_agent_stream_pending")).toEqual([]);
+    expect(raw.of("cf_agent_stream_resume_none")).toEqual([]);
+    raw.close();
   });
 
   it("[P28] stops a run, in both tabs", async () => {
