@@ -101,7 +101,8 @@ export default defineConfig({
           name: "sigkill",
           globalSetup: ["test/support/prepared-state.ts"],
           include: ["test/crash/sigkill/**/*.test.ts"],
-          testTimeout: 900_000,
+          // 25 rounds of a kill and a start; a start takes half a minute where the machine is shared.
+          testTimeout: 1_800_000,
           // A first start builds the Worker and its databases: a minute and more where the machine is shared.
           hookTimeout: 400_000,
           fileParallelism: false,
