@@ -11,19 +11,22 @@ exact bytes of the export.
 KEYS.json is a JWKS, or one JWK, that you trust. Without it the keys of the file itself are used (`keys=file`): that shows
 damage, and no forgery by whoever wrote the file. A holdfast-log/1 file has no signed heads at all.
 
-src/audit/ holds the same checks in TypeScript; a change here is a change there.
+The checks are in log_verifier/ beside this file. src/audit/ holds the same in TypeScript; a change here is a change there.
 """
 
 import itertools
 import sys
 
-IMPORTS
+# Who audits runs this from a folder that stays as it is.
+sys.dont_write_bytecode = True
+
+from log_verifier.chain import check_event, check_head
+from log_verifier.export import verify_export
+from log_verifier.keys import read_keys
+from log_verifier.strict import Fault, decode64, is_number, is_text, parse_object
 
 LOG_FORMAT = "holdfast-log/1"
 MAX_LINE_BYTES = 64 * 1024 * 1024
-
-
-# holdfast-log/1.
 
 
 def parse_log_head(value):

@@ -21,7 +21,8 @@ const PAYLOADS: readonly Json[] = [
 const WRITER = `
 import hashlib, json, sys
 sys.path.insert(0, sys.argv[1])
-from verify_log import canonical, well_formed
+sys.dont_write_bytecode = True
+from log_verifier.strict import canonical, well_formed
 for text in json.load(sys.stdin):
     line = canonical(well_formed(json.loads(text)))
     print(json.dumps([line, hashlib.sha256(line.encode("utf-8")).hexdigest()]))
