@@ -6,6 +6,7 @@
  */
 import { z } from "zod";
 import { isJsonObject, toWellFormedJson, type Json, type JsonObject } from "#shared/json.ts";
+import { toJsonPointer } from "#shared/json-pointer.ts";
 import { err, ok, type Result } from "#shared/result.ts";
 import type { ArgumentIssue } from "#ports/tool.ts";
 
@@ -68,11 +69,4 @@ function toArgumentIssues(
     ];
   }
   return [{ path: toJsonPointer(path), message: issue.message }];
-}
-
-/** RFC 6901. The whole document is the empty string. */
-export function toJsonPointer(path: readonly PropertyKey[]): string {
-  return path
-    .map((segment) => `/${String(segment).replaceAll("~", "~0").replaceAll("/", "~1")}`)
-    .join("");
 }

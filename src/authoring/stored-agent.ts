@@ -16,6 +16,7 @@ import type { Cron } from "#ports/cron.ts";
 import type { Hasher } from "#ports/hasher.ts";
 import type { Tool } from "#ports/tool.ts";
 import { canonicalJson, utf8, type Json } from "#shared/json.ts";
+import { toJsonPointer } from "#shared/json-pointer.ts";
 import { err, ok } from "#shared/result.ts";
 import { findScheduleIssues, pinSchedules } from "./define-schedules.ts";
 import { DEFAULT_MODEL_ROUTE } from "./defaults.ts";
@@ -82,7 +83,7 @@ function checkTools(spec: StoredAgentSpec, tools: BuilderDeps["tools"]): readonl
   );
   const repeated = names.size === spec.tools.length ? [] : [REPEATED];
   const overrides = Object.keys(spec.approvals ?? {}).flatMap((name) => {
-    const path = `/approvals/${toPointer(name)}`;
+    const path = toJsonPointer(["approvals", name]);
     if (!names.has(name)) return [{ path, message: "not a tool of this agent" }];
     const isQuestion = tools.get(name)?.approval === "question";
     return isQuestion ? [{ path, message: "a question to a person needs no approval" }] : [];
@@ -101,13 +102,9 @@ function checkSchedules(
     return message === null ? [] : [{ schedule: scheduleId, message }];
   });
   return [...issues, ...faults].map(({ schedule, message }) => ({
-    path: `/schedules/${toPointer(schedule)}`,
+    path: toJsonPointer(["schedules", schedule]),
     message,
   }));
-}
-
-function toPointer(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 const REPEATED: SpecIssue = { path: "/tools", message: "a tool is named twice" };

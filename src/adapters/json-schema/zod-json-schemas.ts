@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { JsonSchemas } from "#ports/json-schema.ts";
 import type { Json, JsonObject } from "#shared/json.ts";
+import { toJsonPointer } from "#shared/json-pointer.ts";
 
 export class ZodJsonSchemas implements JsonSchemas {
   readonly #known = new WeakMap<JsonObject, z.ZodType>();
@@ -28,11 +29,7 @@ export class ZodJsonSchemas implements JsonSchemas {
   }
 }
 
-/** RFC 6901, with the root shown as `/`. */
+/** With the root shown as `/`. */
 function toPointer(path: readonly PropertyKey[]): string {
-  return path.length === 0
-    ? "/"
-    : path
-        .map((segment) => `/${String(segment).replaceAll("~", "~0").replaceAll("/", "~1")}`)
-        .join("");
+  return toJsonPointer(path) || "/";
 }

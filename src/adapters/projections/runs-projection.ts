@@ -94,8 +94,8 @@ export class RunsProjection implements Projection<ThreadEvents> {
 
   /** A run that has ended is corrected in its row; one at work will say it when it ends. */
   #correct(event: ThreadEvent): void {
-    this.#see(event);
     const { header } = event;
+    if (this.#seen.has(header.run ?? "")) this.#see(event);
     const by = this.#totals.add(this.#totals.none, event);
     this.#sql.exec(
       `UPDATE runs SET cost_micros = cost_micros + ?, recovery_micros = recovery_micros + ?, estimated_micros = estimated_micros + ?,

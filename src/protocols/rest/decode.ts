@@ -9,6 +9,7 @@ import { isAgentName, isThreadId } from "#shared/ids.ts";
 import { err, ok } from "#shared/result.ts";
 import { failure } from "./errors.ts";
 import { IdempotencyKey } from "./wire.ts";
+import { toJsonPointer } from "#shared/json-pointer.ts";
 
 /** Issues of a client's document: enough to fix it, bounded, and without the values it sent. */
 const MAX_ISSUES = 10;
@@ -39,11 +40,9 @@ function toIssues(issue: z.core.$ZodIssue): { readonly path: string; readonly me
   return [{ path: toPointer(issue.path), message: issue.message }];
 }
 
-/** RFC 6901. */
+/** Names are cut: they are the caller's, and may be long. */
 function toPointer(path: readonly PropertyKey[]): string {
-  return path
-    .map((part) => `/${String(part).slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1")}`)
-    .join("");
+  return toJsonPointer(path.map((part) => String(part).slice(0, 100)));
 }
 
 export function parseIdempotencyKey(header: string | undefined): Result<string | null, Failure> {

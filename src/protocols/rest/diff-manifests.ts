@@ -1,6 +1,7 @@
 /** Two manifests field by field, as JSON Pointers. Tools and schedules are compared by name, so that their order says nothing. */
 import type { AgentManifest } from "#kernel/manifest.ts";
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from "#shared/json.ts";
+import { toJsonPointer } from "#shared/json-pointer.ts";
 
 export interface FieldChange {
   readonly path: string;
@@ -25,7 +26,7 @@ function toFields(manifest: AgentManifest): JsonObject {
 function diffObjects(path: string, from: JsonObject, to: JsonObject): readonly FieldChange[] {
   const keys = [...new Set([...Object.keys(from), ...Object.keys(to)])].toSorted();
   return keys.flatMap((key) => {
-    const at = `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const at = `${path}${toJsonPointer([key])}`;
     const before = from[key] ?? null;
     const after = to[key] ?? null;
     if (!Object.hasOwn(from, key)) return [{ path: at, change: "added", before: null, after }];
